@@ -1,0 +1,2 @@
+//! windlass-bench
+fn main() {}

@@ -1,0 +1,129 @@
+//! The codes of user-facing errors. Each has a page, shown by `windlass explain`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::StoreError;
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $code:literal;)*) => {
+        /// A user-facing error's code. Codes are never reused.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Code {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Code {
+            /// Every code, in order.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The code as printed, such as `W0001`.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $code,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The configuration file is missing or cannot be read.
+    ConfigUnreadable = "W0001";
+    /// The configuration has a syntax error, an unknown key or a wrong value.
+    ConfigInvalid = "W0002";
+    /// A secret's environment variable or file is missing.
+    SecretMissing = "W0003";
+    /// The database cannot be reached.
+    DatabaseUnreachable = "W0101";
+    /// The database refused the user or password.
+    DatabaseAuth = "W0102";
+    /// The database is busy.
+    DatabaseBusy = "W0103";
+    /// The disk is full.
+    DiskFull = "W0104";
+    /// The database is read-only.
+    DatabaseReadOnly = "W0105";
+    /// The database is damaged or not a database.
+    DatabaseCorrupt = "W0106";
+    /// The database's schema is newer than this binary.
+    DatabaseNewer = "W0107";
+    /// A lease was taken over.
+    LeaseLost = "W0108";
+    /// A cursor contradicts what is stored.
+    CursorConflict = "W0109";
+    /// A stored log contradicts a new one.
+    EventConflict = "W0110";
+    /// The database answered with an error.
+    DatabaseFailed = "W0199";
+    /// An RPC endpoint cannot be reached.
+    RpcUnreachable = "W0201";
+    /// An RPC endpoint serves another chain.
+    RpcWrongChain = "W0202";
+    /// An RPC endpoint answered with an error or with nonsense.
+    RpcFailed = "W0203";
+    /// An address or port cannot be listened on.
+    ListenFailed = "W0301";
+    /// What the store has differs from what the chain has.
+    StoreDiffers = "W0401";
+    /// A task ended by a panic.
+    TaskPanicked = "W0501";
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// No error has this code.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no error has the code `{0}`")]
+pub struct UnknownCode(String);
+
+impl FromStr for Code {
+    type Err = UnknownCode;
+    fn from_str(text: &str) -> Result<Self, UnknownCode> {
+        let wanted = text.to_ascii_uppercase();
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|code| code.as_str() == wanted)
+            .ok_or_else(|| UnknownCode(text.to_owned()))
+    }
+}
+
+impl StoreError {
+    /// The code under which this error is explained.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Fenced { .. } => Code::LeaseLost,
+            Self::CursorConflict { .. } => Code::CursorConflict,
+            Self::EventConflict { .. } => Code::EventConflict,
+            Self::Busy => Code::DatabaseBusy,
+            Self::DiskFull => Code::DiskFull,
+            Self::ReadOnly => Code::DatabaseReadOnly,
+            Self::Corrupt(_) => Code::DatabaseCorrupt,
+            Self::NewerSchema { .. } => Code::DatabaseNewer,
+            Self::AuthFailed { .. } => Code::DatabaseAuth,
+            Self::Unreachable { .. } => Code::DatabaseUnreachable,
+            Self::CursorMissing(_)
+            | Self::Duplicate { .. }
+            | Self::Invalid(_)
+            | Self::Closed
+            | Self::Other(_) => Code::DatabaseFailed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_distinct_ordered_and_read_back() {
+        assert!(Code::ALL.windows(2).all(|pair| pair[0].as_str() < pair[1].as_str()));
+        for code in Code::ALL {
+            assert_eq!(code.as_str().to_lowercase().parse(), Ok(*code));
+        }
+        assert!("W9999".parse::<Code>().is_err());
+    }
+}

@@ -1,0 +1,174 @@
+//! The transaction door: what a loop commits, as data.
+//!
+//! A [`Commit`] is everything that one step of a loop has to say: the fences it
+//! stands on, the events it found, the cursor it moved, the jobs it finished or
+//! asked for, the messages that are to leave. A store takes it whole or not at
+//! all. Because it is data, no loop can hold a transaction open over I/O, and a
+//! test can look at, cut or replay what a loop would do.
+
+use serde::{Deserialize, Serialize};
+
+use crate::chain::{BlockHeader, ChainId};
+use crate::cursor::{Cursor, CursorMove, CursorRule};
+use crate::event::LogEvent;
+use crate::job::{JobId, JobTicket, NewJob};
+use crate::lease::{Epoch, Lease};
+use crate::name::{CursorName, LeaseName, StateKey};
+use crate::outbox::NewMessage;
+
+/// The most rows of one kind in one commit.
+pub const MAX_COMMIT_ROWS: usize = 100_000;
+
+/// How sure the disk must be before the store says yes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// It survives the loss of power.
+    #[default]
+    Full,
+    /// It survives the death of the process; after a loss of power the store is
+    /// whole but may be a little older. For what can be read again from a chain.
+    Relaxed,
+}
+
+/// Everything one step commits together.
+#[derive(Debug, Clone, Default)]
+pub struct Commit {
+    /// Each must hold, or nothing is written.
+    pub fences: Vec<Fence>,
+    /// Applied in this order.
+    pub writes: Vec<Write>,
+    /// How sure the disk must be.
+    pub durability: Durability,
+}
+
+/// A lease or lane the step stands on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fence {
+    /// A named lease is still in this epoch.
+    Lease {
+        /// Which lease.
+        name: LeaseName,
+        /// The holder's epoch.
+        epoch: Epoch,
+    },
+    /// A lane is still in this epoch, and the job is its first open one.
+    Job(JobTicket),
+}
+
+/// One write of a commit.
+#[derive(Debug, Clone)]
+pub enum Write {
+    /// Stores logs; those already there are left as they are.
+    Events(Vec<LogEvent>),
+    /// Remembers headers of blocks that may still be reorganised.
+    Blocks {
+        /// The chain.
+        chain: ChainId,
+        /// The headers.
+        headers: Vec<BlockHeader>,
+    },
+    /// Takes back every log and header of a chain from this block on.
+    Retract {
+        /// The chain.
+        chain: ChainId,
+        /// The first block that is gone.
+        from_block: u64,
+    },
+    /// Creates a cursor unless it exists.
+    SeedCursor {
+        /// Which cursor.
+        name: CursorName,
+        /// Where it begins.
+        start: Cursor,
+    },
+    /// Moves a cursor forward by its rule; a conflict refuses the commit.
+    AdvanceCursor {
+        /// Which cursor.
+        name: CursorName,
+        /// Where it goes.
+        to: Cursor,
+        /// What an equal position means.
+        rule: CursorRule,
+    },
+    /// Moves a cursor anywhere, provided that it stands where the caller thinks:
+    /// how a reorg goes back to the common ancestor.
+    ResetCursor {
+        /// Which cursor.
+        name: CursorName,
+        /// Where the caller thinks it is.
+        expected: Cursor,
+        /// Where it goes.
+        to: Cursor,
+    },
+    /// Puts jobs into lanes.
+    Enqueue(Vec<NewJob>),
+    /// Finishes a job.
+    CompleteJob(JobTicket),
+    /// Writes messages to the outbox.
+    Publish(Vec<NewMessage>),
+    /// Keeps a value under a key, as JSON text; `None` forgets it.
+    PutState {
+        /// What it is about.
+        key: StateKey,
+        /// The value.
+        value: Option<String>,
+    },
+}
+
+/// What a write did, in the place of that write.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Written {
+    /// How many rows are new, or were taken back.
+    Rows(u64),
+    /// How a cursor moved.
+    Cursor(CursorMove),
+    /// The jobs' ids, in their order.
+    Jobs(Vec<JobId>),
+    /// The messages' numbers in their partitions, in their order.
+    Messages(Vec<i64>),
+    /// Nothing more to say.
+    Done,
+}
+
+impl Commit {
+    /// A commit of these writes, standing on nothing.
+    pub fn of(writes: Vec<Write>) -> Self {
+        Self { writes, ..Self::default() }
+    }
+
+    /// The same, refused unless the lease still holds.
+    pub fn under_lease(mut self, lease: &Lease) -> Self {
+        self.fences.push(Fence::Lease { name: lease.name.clone(), epoch: lease.epoch });
+        self
+    }
+
+    /// The same, refused unless the job's lane is still held.
+    pub fn under_job(mut self, ticket: JobTicket) -> Self {
+        self.fences.push(Fence::Job(ticket));
+        self
+    }
+
+    /// The same, allowed to be lost with the power.
+    pub fn relaxed(mut self) -> Self {
+        self.durability = Durability::Relaxed;
+        self
+    }
+
+    /// The largest number of rows of one write.
+    pub fn largest_write(&self) -> usize {
+        self.writes.iter().map(Write::rows).max().unwrap_or(0)
+    }
+}
+
+impl Write {
+    fn rows(&self) -> usize {
+        match self {
+            Self::Events(rows) => rows.len(),
+            Self::Blocks { headers, .. } => headers.len(),
+            Self::Enqueue(jobs) => jobs.len(),
+            Self::Publish(messages) => messages.len(),
+            _ => 1,
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What can go wrong in a store, and whether it is worth trying again.
+
+use std::time::Duration;
+
+use crate::cursor::Cursor;
+use crate::name::CursorName;
+
+/// What every port of a store answers.
+pub type StoreResult<T> = Result<T, StoreError>;
+
+/// Whether and when to try again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RetryAdvice {
+    /// The same call will fail the same way.
+    Never,
+    /// It may pass after this delay.
+    After(Duration),
+}
+
+/// A store's refusal or failure. No variant carries a password or a whole URL.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Somebody else has taken the lease or lane: the caller's epoch is history.
+    #[error("the lease on {what} was taken over: epoch {epoch} is no longer valid")]
+    Fenced {
+        /// The lease or lane.
+        what: String,
+        /// The epoch the caller held.
+        epoch: i64,
+    },
+    /// A cursor was proposed that contradicts the stored one.
+    #[error("cursor {name} stands at {stored}, which contradicts {proposed}")]
+    CursorConflict {
+        /// Which cursor.
+        name: CursorName,
+        /// Where it stands.
+        stored: Cursor,
+        /// Where it was to go.
+        proposed: Cursor,
+    },
+    /// A cursor was to be moved that nobody has seeded.
+    #[error("cursor {0} was never seeded")]
+    CursorMissing(CursorName),
+    /// A log of another fork stands under the same key.
+    #[error("{count} logs of chain {chain} contradict stored ones of other blocks with the same number")]
+    EventConflict {
+        /// Which chain.
+        chain: i64,
+        /// How many.
+        count: u64,
+    },
+    /// A unique job exists already.
+    #[error("queue {queue} has an open job for {key} already")]
+    Duplicate {
+        /// Which queue.
+        queue: String,
+        /// Which lane.
+        key: String,
+    },
+    /// The caller asked for something that makes no sense.
+    #[error("{0}")]
+    Invalid(String),
+    /// Somebody else holds the database's lock.
+    #[error("the database is busy")]
+    Busy,
+    /// No space left.
+    #[error("the disk is full")]
+    DiskFull,
+    /// The file or server accepts no writes.
+    #[error("the database is read-only")]
+    ReadOnly,
+    /// The file is damaged, or not a database.
+    #[error("the database is damaged or not a database: {0}")]
+    Corrupt(String),
+    /// A later version of Windlass has been here.
+    #[error("the database has schema version {found}, this binary knows {known}")]
+    NewerSchema {
+        /// The database's.
+        found: i64,
+        /// The binary's.
+        known: i64,
+    },
+    /// The server did not accept the user or password.
+    #[error("the database refused user `{user}`")]
+    AuthFailed {
+        /// Who tried.
+        user: String,
+    },
+    /// The server or file cannot be reached.
+    #[error("the database at {place} cannot be reached: {reason}")]
+    Unreachable {
+        /// Host and port, or path; never a whole URL.
+        place: String,
+        /// Why.
+        reason: String,
+    },
+    /// The store was shut down.
+    #[error("the store is closed")]
+    Closed,
+    /// Anything else, with the database's words.
+    #[error("the database answered: {0}")]
+    Other(String),
+}
+
+impl StoreError {
+    /// Whether and when to try the same call again.
+    pub fn retry(&self) -> RetryAdvice {
+        match self {
+            Self::Busy => RetryAdvice::After(Duration::from_millis(50)),
+            Self::Unreachable { .. } => RetryAdvice::After(Duration::from_secs(1)),
+            Self::DiskFull => RetryAdvice::After(Duration::from_secs(10)),
+            _ => RetryAdvice::Never,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_passing_trouble_is_worth_a_retry() {
+        assert!(matches!(StoreError::Busy.retry(), RetryAdvice::After(_)));
+        assert_eq!(StoreError::Fenced { what: "x".into(), epoch: 1 }.retry(), RetryAdvice::Never);
+        assert_eq!(StoreError::Corrupt("x".into()).retry(), RetryAdvice::Never);
+    }
+}

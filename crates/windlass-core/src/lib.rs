@@ -1,0 +1,39 @@
+//! The pure heart of Windlass: what the words mean, and the ports to the outside.
+//!
+//! Nothing in this crate performs I/O, reads a clock or draws a random number:
+//! time and entropy are arguments, so every decision here is total and
+//! deterministic, and can be tested and simulated as such.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | [`chain`] | chain ids, addresses, hashes, block references and headers |
+//! | [`event`] | contract logs as rows, added or removed; deterministic event ids |
+//! | [`cursor`] | positions `primary:secondary` and the rule by which they move |
+//! | [`money`] | exact 256-bit amounts of a token |
+//! | [`time`] | instants in milliseconds |
+//! | [`name`] | the bounded names of lanes, leases, cursors and so on |
+//! | [`lease`] | who may work on what, until when, under which epoch |
+//! | [`job`] | work in lanes: per key in order, one holder at a time |
+//! | [`range`] | block ranges that are claimed and become jobs in one step |
+//! | [`outbox`] | messages that leave, and who has delivered how far |
+//! | [`retry`] | how often and how late to try again |
+//! | [`commit`] | what a loop commits together: the transaction door |
+//! | [`error`] | what can go wrong in a store, and whether to try again |
+//! | [`code`] | the codes of user-facing errors |
+//! | [`store`] | the ports a store implements, one trait per noun |
+
+pub mod chain;
+pub mod code;
+pub mod commit;
+pub mod cursor;
+pub mod error;
+pub mod event;
+pub mod job;
+pub mod lease;
+pub mod money;
+pub mod name;
+pub mod outbox;
+pub mod range;
+pub mod retry;
+pub mod store;
+pub mod time;

@@ -1,0 +1,233 @@
+//! The ports a store implements: one trait per noun, plain data in and out.
+//!
+//! Both stores pass one conformance suite. A claim on a busy database answers
+//! "nothing now" at once; a write waits a bounded time and then says
+//! [`StoreError::Busy`](crate::error::StoreError::Busy).
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::chain::{BlockHeader, ChainId};
+use crate::commit::{Commit, Write, Written};
+use crate::cursor::{Cursor, CursorMove, CursorRule};
+use crate::error::{StoreError, StoreResult};
+use crate::event::LogEvent;
+use crate::job::{
+    ClaimedJob, JobClaim, JobFailure, JobFilter, JobId, JobRow, JobTicket, NewJob, QueueCounts,
+};
+use crate::lease::Lease;
+use crate::name::{CursorName, LeaseName, Owner, Queue, Sink, StateKey};
+use crate::outbox::{
+    ClaimedMessages, DeadMessage, DeliveryFailure, DeliveryHold, MessageClaim, SinkDepth, SinkStart,
+};
+use crate::range::{BlockRange, RangeClaim};
+use crate::time::Timestamp;
+
+/// The most events a page returns.
+pub const MAX_EVENT_PAGE: u32 = 10_000;
+
+/// A whole store.
+pub trait Store: Door + Leases + Jobs + Ranges + Cursors + Outbox + Events + Health {}
+
+impl<T: Door + Leases + Jobs + Ranges + Cursors + Outbox + Events + Health> Store for T {}
+
+/// The transaction door.
+#[async_trait]
+pub trait Door: Send + Sync {
+    /// Commits everything or nothing, and says what each write did.
+    async fn commit(&self, commit: Commit) -> StoreResult<Vec<Written>>;
+}
+
+/// Named leases.
+#[async_trait]
+pub trait Leases: Send + Sync {
+    /// Takes a free or expired lease, or extends one's own; `None` while another holds it.
+    async fn acquire_lease(
+        &self,
+        name: &LeaseName,
+        owner: &Owner,
+        ttl: Duration,
+    ) -> StoreResult<Option<Lease>>;
+
+    /// Prolongs a lease from now on; [`StoreError::Fenced`] once somebody else has taken it.
+    async fn extend_lease(&self, lease: &Lease, ttl: Duration) -> StoreResult<Lease>;
+
+    /// Gives a lease back; `false` when it was no longer the caller's.
+    async fn release_lease(&self, lease: &Lease) -> StoreResult<bool>;
+
+    /// Every lease that is held, by name.
+    async fn list_leases(&self) -> StoreResult<Vec<Lease>>;
+}
+
+/// Jobs in lanes.
+#[async_trait]
+pub trait Jobs: Door {
+    /// Takes up to `max_jobs` jobs of lanes that nobody holds, the longest waiting
+    /// lanes first. Lanes at their attempts limit give up their first job.
+    async fn claim_jobs(&self, claim: &JobClaim) -> StoreResult<Vec<ClaimedJob>>;
+
+    /// Prolongs the hold on the tickets' lanes from now on; returns the tickets
+    /// that were no longer valid.
+    async fn extend_jobs(&self, tickets: &[JobTicket], ttl: Duration) -> StoreResult<Vec<JobTicket>>;
+
+    /// Finishes jobs, each lane's in order and without a gap; returns the tickets
+    /// that were no longer valid, whose jobs are untouched.
+    async fn complete_jobs(&self, tickets: &[JobTicket]) -> StoreResult<Vec<JobTicket>>;
+
+    /// Records a failed try of a lane's first open job and frees the lane.
+    async fn fail_job(&self, failure: &JobFailure) -> StoreResult<()>;
+
+    /// Frees the tickets' lanes at once, as if they had not been claimed: for a shutdown.
+    async fn release_jobs(&self, tickets: &[JobTicket]) -> StoreResult<()>;
+
+    /// Puts dead jobs at the end of their lanes again; returns the new ids of those that were dead.
+    async fn requeue_dead_jobs(&self, ids: &[JobId]) -> StoreResult<Vec<JobId>>;
+
+    /// A page of jobs.
+    async fn list_jobs(&self, filter: &JobFilter) -> StoreResult<Vec<JobRow>>;
+
+    /// One job, open or dead.
+    async fn show_job(&self, id: JobId) -> StoreResult<Option<JobRow>>;
+
+    /// How every queue stands, by name.
+    async fn count_jobs(&self) -> StoreResult<Vec<QueueCounts>>;
+
+    /// Puts jobs into lanes; returns their ids in order.
+    async fn enqueue_jobs(&self, jobs: Vec<NewJob>) -> StoreResult<Vec<JobId>> {
+        match self.commit(Commit::of(vec![Write::Enqueue(jobs)])).await?.pop() {
+            Some(Written::Jobs(ids)) => Ok(ids),
+            other => Err(unexpected("enqueue", other)),
+        }
+    }
+}
+
+/// Claimed block ranges.
+#[async_trait]
+pub trait Ranges: Send + Sync {
+    /// Takes the next range behind a cursor: moves the cursor and creates the job,
+    /// held by the claimant, in one transaction. `None` when nothing is left.
+    async fn claim_range(&self, claim: &RangeClaim) -> StoreResult<Option<(BlockRange, ClaimedJob)>>;
+}
+
+/// Cursors.
+#[async_trait]
+pub trait Cursors: Door {
+    /// Where a cursor stands.
+    async fn cursor(&self, name: &CursorName) -> StoreResult<Option<Cursor>>;
+
+    /// Creates a cursor; `false` when it exists, whatever it says.
+    async fn seed_cursor(&self, name: &CursorName, start: Cursor) -> StoreResult<bool> {
+        let write = Write::SeedCursor { name: name.clone(), start };
+        match self.commit(Commit::of(vec![write])).await?.pop() {
+            Some(Written::Rows(rows)) => Ok(rows == 1),
+            other => Err(unexpected("seed", other)),
+        }
+    }
+
+    /// Moves a cursor forward by its rule.
+    async fn advance_cursor(
+        &self,
+        name: &CursorName,
+        to: Cursor,
+        rule: CursorRule,
+    ) -> StoreResult<CursorMove> {
+        let write = Write::AdvanceCursor { name: name.clone(), to, rule };
+        match self.commit(Commit::of(vec![write])).await?.pop() {
+            Some(Written::Cursor(moved)) => Ok(moved),
+            other => Err(unexpected("advance", other)),
+        }
+    }
+}
+
+/// The outbox, from the side of delivery.
+#[async_trait]
+pub trait Outbox: Send + Sync {
+    /// Makes a sink known, before or after messages were written; `false` when it was.
+    async fn register_sink(&self, sink: &Sink, start: SinkStart) -> StoreResult<bool>;
+
+    /// Takes the next messages of partitions that nobody delivers to this sink.
+    async fn claim_messages(&self, claim: &MessageClaim) -> StoreResult<Vec<ClaimedMessages>>;
+
+    /// Moves the sink's position to `up_to`, included; frees the partition when
+    /// that was the last message claimed. [`StoreError::Fenced`] for an old epoch.
+    async fn mark_delivered(&self, hold: DeliveryHold, up_to: i64) -> StoreResult<()>;
+
+    /// Records a failed delivery of the first undelivered message and frees the partition.
+    async fn fail_delivery(&self, failure: &DeliveryFailure) -> StoreResult<()>;
+
+    /// Messages that sinks have given up, oldest lane first, up to `limit`.
+    async fn list_dead_messages(&self, sink: Option<&Sink>, limit: u32) -> StoreResult<Vec<DeadMessage>>;
+
+    /// Writes a dead message again, at the end of its partition, for its sink alone;
+    /// returns how many of the ids were dead.
+    async fn requeue_dead_messages(&self, ids: &[JobId]) -> StoreResult<u64>;
+
+    /// Forgets messages that every sink is past, up to `limit`; returns how many.
+    async fn prune_outbox(&self, limit: u32) -> StoreResult<u64>;
+
+    /// How far each sink is, by name.
+    async fn outbox_depth(&self) -> StoreResult<Vec<SinkDepth>>;
+}
+
+/// What was collected.
+#[async_trait]
+pub trait Events: Send + Sync {
+    /// Logs of a chain from block and log index on, in order, up to `limit`.
+    async fn events(&self, chain: ChainId, from: (u64, u32), limit: u32) -> StoreResult<Vec<LogEvent>>;
+
+    /// How many logs of a chain are stored.
+    async fn count_events(&self, chain: ChainId) -> StoreResult<u64>;
+
+    /// Remembered headers of a chain from a block on, in order, up to `limit`.
+    async fn blocks(&self, chain: ChainId, from_block: u64, limit: u32) -> StoreResult<Vec<BlockHeader>>;
+
+    /// The value kept under a key.
+    async fn state(&self, key: &StateKey) -> StoreResult<Option<String>>;
+}
+
+/// Whether the store is well.
+#[async_trait]
+pub trait Health: Send + Sync {
+    /// The store's clock; answering at all shows that it can be reached.
+    async fn now(&self) -> StoreResult<Timestamp>;
+
+    /// Which database, where, at which schema version.
+    async fn describe(&self) -> StoreResult<StoreInfo>;
+
+    /// Finishes what is under way and closes; later calls say [`StoreError::Closed`].
+    async fn close(&self);
+}
+
+/// Which database, where, at which schema version.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct StoreInfo {
+    /// `sqlite` or `postgres`.
+    pub kind: String,
+    /// The engine's own version.
+    pub version: String,
+    /// A path, or host and database; never a password.
+    pub place: String,
+    /// The schema's version.
+    pub schema: i64,
+}
+
+/// The queue name under which a sink's lanes stand; job queues cannot have it.
+pub fn sink_queue(sink: &Sink) -> String {
+    format!("{SINK_QUEUE_PREFIX}{sink}")
+}
+
+/// What sets the queues of sinks apart from those of jobs.
+pub const SINK_QUEUE_PREFIX: &str = "outbox/";
+
+/// Checks what both stores refuse before they begin: a job queue in the outbox's name space.
+pub fn check_job_queue(queue: &Queue) -> StoreResult<()> {
+    if queue.as_str().starts_with(SINK_QUEUE_PREFIX) {
+        return Err(StoreError::Invalid(format!("queue {queue} is reserved for the outbox")));
+    }
+    Ok(())
+}
+
+fn unexpected(what: &str, written: Option<Written>) -> StoreError {
+    StoreError::Other(format!("the store answered {written:?} to {what}"))
+}
