@@ -1,1 +1,114 @@
-//! windlass-store-sqlite
+//! The store on embedded SQLite: one file, no server.
+//!
+//! One thread owns the only writing connection ([`writer`]); whatever writes is a
+//! closure that runs there, inside one `BEGIN IMMEDIATE` transaction. Readers have
+//! connections of their own ([`readers`]) and, in WAL mode, block nobody. Other
+//! processes may open the same file: a claim then answers "nothing now" at once
+//! when one of them is writing, a commit waits up to [`connect::WRITE_WAIT`].
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | [`connect`] | paths, pragmas, opening |
+//! | `migrate` | the schema and its versions |
+//! | `writer`, `readers` | who runs SQL where |
+//! | `lane` | the mechanics that jobs and deliveries share |
+//! | `job`, `job_list`, `dead` | jobs in lanes, listings, what was given up |
+//! | `lease`, `cursor`, `range`, `event`, `state` | one noun each |
+//! | `outbox`, `deliver` | the outbox, from the writing and from the reading side |
+//! | `commit` | the transaction door |
+
+mod commit;
+pub mod connect;
+mod cursor;
+mod dead;
+mod deliver;
+mod error;
+mod event;
+mod health;
+mod job;
+mod job_list;
+mod lane;
+mod lease;
+mod migrate;
+mod outbox;
+mod range;
+mod readers;
+mod row;
+mod state;
+mod writer;
+
+use std::sync::Arc;
+
+use windlass_core::commit::Durability;
+use windlass_core::error::{StoreError, StoreResult};
+
+pub use connect::{Place, SqliteOptions};
+pub use migrate::SCHEMA_VERSION;
+use readers::Readers;
+use writer::{Tx, Writer};
+
+/// A store on one SQLite database. Cheap to clone; all clones share one writer.
+#[derive(Clone)]
+pub struct SqliteStore {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    place: Place,
+    writer: Writer,
+    readers: Readers,
+}
+
+impl SqliteStore {
+    /// Opens a database, creating and migrating it unless opened read-only.
+    pub async fn open(options: SqliteOptions) -> StoreResult<Self> {
+        let opening = tokio::task::spawn_blocking(move || {
+            let mut connection = connect::open_writer(&options)?;
+            if !options.read_only {
+                migrate::migrate(&mut connection)?;
+            }
+            migrate::check(&connection)?;
+            let readers = Readers::new(&options);
+            let writer = Writer::start(connection, options.clock.clone())?;
+            Ok(Self { inner: Arc::new(Inner { place: options.place, writer, readers }) })
+        });
+        opening.await.map_err(|error| StoreError::Other(error.to_string()))?
+    }
+
+    /// Runs a closure in a write transaction, waiting a bounded time for other processes.
+    async fn write<T: Send + 'static>(
+        &self,
+        durability: Durability,
+        work: impl FnOnce(&Tx<'_>) -> StoreResult<T> + Send + 'static,
+    ) -> StoreResult<T> {
+        self.inner.writer.run(connect::WRITE_WAIT, durability, work).await
+    }
+
+    /// Runs a claim: `None` at once when another process is writing. A claim that
+    /// a loss of power undoes was made on a machine that is down: nobody is left to
+    /// write under its epoch, so it need not reach the disk by itself.
+    async fn claim<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Tx<'_>) -> StoreResult<T> + Send + 'static,
+    ) -> StoreResult<Option<T>> {
+        match self.inner.writer.run(connect::CLAIM_WAIT, Durability::Relaxed, work).await {
+            Ok(claimed) => Ok(Some(claimed)),
+            Err(StoreError::Busy) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Runs a closure on a reading connection, within one snapshot.
+    async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Tx<'_>) -> StoreResult<T> + Send + 'static,
+    ) -> StoreResult<T> {
+        match &self.inner.readers {
+            Readers::Pool(pool) => {
+                let now = self.inner.writer.now()?;
+                pool.run(move |connection| work(&Tx::new(connection, now))).await
+            }
+            Readers::ThroughWriter => self.inner.writer.run_reading(work).await,
+        }
+    }
+}

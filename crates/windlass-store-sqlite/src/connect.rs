@@ -1,0 +1,132 @@
+//! Opening SQLite: where it is, how it is set up, and what can be wrong with it.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+use windlass_core::error::{StoreError, StoreResult};
+use windlass_core::time::Clock;
+
+use crate::error::sqlite_error;
+
+/// How long a commit waits for another process that is writing.
+pub const WRITE_WAIT: Duration = Duration::from_secs(5);
+/// How long a claim waits for another process that is writing: not at all.
+pub const CLAIM_WAIT: Duration = Duration::ZERO;
+/// The write-ahead log is folded into the database at this size, in pages.
+const CHECKPOINT_PAGES: u32 = 4_000;
+/// What remains of the write-ahead log's file after a checkpoint, in bytes.
+const WAL_FILE_BYTES: u32 = 64 << 20;
+/// How much of the database the writer keeps in memory, in KiB.
+const CACHE_KIB: u32 = 32 << 10;
+
+/// Where the database is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A file.
+    File(PathBuf),
+    /// Memory, gone when the store is.
+    Memory,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => path.display().fmt(f),
+            Self::Memory => f.write_str(":memory:"),
+        }
+    }
+}
+
+/// How to open a database.
+#[derive(Clone)]
+pub struct SqliteOptions {
+    /// Where it is.
+    pub place: Place,
+    /// The clock that leases go by; the system's unless given.
+    pub clock: Option<Arc<dyn Clock>>,
+    /// Look, but write nothing: no file is created, no schema changed.
+    pub read_only: bool,
+    /// How many reading connections are kept.
+    pub max_readers: usize,
+    /// The database may not grow past this size.
+    pub max_bytes: Option<u64>,
+}
+
+impl SqliteOptions {
+    /// A database in a file, created when it is missing.
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        Self::at(Place::File(path.into()))
+    }
+
+    /// A database in memory.
+    pub fn memory() -> Self {
+        Self::at(Place::Memory)
+    }
+
+    fn at(place: Place) -> Self {
+        Self { place, clock: None, read_only: false, max_readers: 4, max_bytes: None }
+    }
+
+    /// The same, with leases that go by this clock.
+    pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+}
+
+/// Opens the connection that writes.
+pub(crate) fn open_writer(options: &SqliteOptions) -> StoreResult<Connection> {
+    if options.read_only {
+        return open_reader(options);
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let connection = open(options, flags)?;
+    set_up_writer(&connection, options).map_err(|error| at(&options.place, error))?;
+    Ok(connection)
+}
+
+/// Opens a connection that cannot write.
+pub(crate) fn open_reader(options: &SqliteOptions) -> StoreResult<Connection> {
+    let connection = open(options, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    connection.busy_timeout(WRITE_WAIT).map_err(sqlite_error)?;
+    Ok(connection)
+}
+
+fn open(options: &SqliteOptions, flags: OpenFlags) -> StoreResult<Connection> {
+    let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = match &options.place {
+        Place::File(path) => Connection::open_with_flags(path, flags),
+        Place::Memory => Connection::open_in_memory(),
+    };
+    opened.map_err(|error| at(&options.place, sqlite_error(error)))
+}
+
+fn set_up_writer(connection: &Connection, options: &SqliteOptions) -> StoreResult<()> {
+    connection.busy_timeout(WRITE_WAIT).map_err(sqlite_error)?;
+    let set = |name: &str, value: &str| connection.pragma_update(None, name, value).map_err(sqlite_error);
+    set("journal_mode", "WAL")?;
+    set("wal_autocheckpoint", &CHECKPOINT_PAGES.to_string())?;
+    set("journal_size_limit", &WAL_FILE_BYTES.to_string())?;
+    set("cache_size", &format!("-{CACHE_KIB}"))?;
+    if let Some(bytes) = options.max_bytes {
+        let page: u32 =
+            connection.pragma_query_value(None, "page_size", |row| row.get(0)).map_err(sqlite_error)?;
+        set("max_page_count", &(bytes / u64::from(page)).max(1).to_string())?;
+    }
+    connection.set_prepared_statement_cache_capacity(128);
+    Ok(())
+}
+
+/// A file that cannot be opened is named.
+fn at(place: &Place, error: StoreError) -> StoreError {
+    match error {
+        StoreError::Unreachable { reason, .. } => {
+            StoreError::Unreachable { place: place.to_string(), reason }
+        }
+        StoreError::Corrupt(reason) => StoreError::Corrupt(format!("{place}: {reason}")),
+        other => other,
+    }
+}

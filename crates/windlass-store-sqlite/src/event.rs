@@ -1,0 +1,177 @@
+//! Collected logs and block headers, clustered by chain and block.
+
+use async_trait::async_trait;
+use rusqlite::{CachedStatement, Row};
+use windlass_core::chain::{B256, BlockHeader, BlockRef, Bytes, ChainId};
+use windlass_core::commit::Written;
+use windlass_core::error::{StoreError, StoreResult};
+use windlass_core::event::{LogEvent, Topics};
+use windlass_core::name::StateKey;
+use windlass_core::store::{Events, MAX_EVENT_PAGE};
+
+use crate::SqliteStore;
+use crate::error::Translate;
+use crate::row::{address, damaged, get, hash, signed, unsigned};
+use crate::state;
+use crate::writer::Tx;
+
+#[async_trait]
+impl Events for SqliteStore {
+    async fn events(&self, chain: ChainId, from: (u64, u32), limit: u32) -> StoreResult<Vec<LogEvent>> {
+        self.read(move |tx| page(tx, chain, from, limit.min(MAX_EVENT_PAGE))).await
+    }
+
+    async fn count_events(&self, chain: ChainId) -> StoreResult<u64> {
+        self.read(move |tx| {
+            let mut statement = tx.prepare("SELECT count(*) FROM event WHERE chain_id = ?1")?;
+            statement.query_row([chain.as_i64()], |row| Ok(unsigned(row, 0))).translate()?
+        })
+        .await
+    }
+
+    async fn blocks(&self, chain: ChainId, from_block: u64, limit: u32) -> StoreResult<Vec<BlockHeader>> {
+        self.read(move |tx| headers(tx, chain, from_block, limit.min(MAX_EVENT_PAGE))).await
+    }
+
+    async fn state(&self, key: &StateKey) -> StoreResult<Option<String>> {
+        let key = key.clone();
+        self.read(move |tx| state::find(tx, &key)).await
+    }
+}
+
+/// Stores logs. Those already there stay; one of another fork refuses the commit.
+pub(crate) fn insert(tx: &Tx<'_>, events: &[LogEvent]) -> StoreResult<Written> {
+    let mut statement = tx.prepare(
+        "INSERT INTO event (chain_id, block_number, log_index, block_hash, timestamp_s, transaction_hash, \
+             address, topics, data) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
+    )?;
+    let (mut new, mut contradictions) = (0, 0);
+    for event in events {
+        if insert_one(&mut statement, event)? {
+            new += 1;
+        } else if stored_hash(tx, event)? != event.block.hash {
+            contradictions += 1;
+        }
+    }
+    match (contradictions, events.first()) {
+        (1.., Some(event)) => {
+            Err(StoreError::EventConflict { chain: event.chain.as_i64(), count: contradictions })
+        }
+        _ => Ok(Written::Rows(new)),
+    }
+}
+
+fn insert_one(statement: &mut CachedStatement<'_>, event: &LogEvent) -> StoreResult<bool> {
+    let inserted = statement
+        .execute((
+            event.chain.as_i64(),
+            signed("block", event.block.number)?,
+            event.log_index,
+            event.block.hash.as_slice(),
+            signed("timestamp", event.timestamp_s)?,
+            event.transaction_hash.as_slice(),
+            event.address.as_slice(),
+            event.topics.as_bytes(),
+            event.data.as_ref(),
+        ))
+        .translate()?;
+    Ok(inserted == 1)
+}
+
+fn stored_hash(tx: &Tx<'_>, event: &LogEvent) -> StoreResult<B256> {
+    tx.prepare("SELECT block_hash FROM event WHERE chain_id = ?1 AND block_number = ?2 AND log_index = ?3")?
+        .query_row((event.chain.as_i64(), signed("block", event.block.number)?, event.log_index), |row| {
+            Ok(hash(row, 0))
+        })
+        .translate()?
+}
+
+/// Remembers headers; one of another fork refuses the commit.
+pub(crate) fn insert_blocks(tx: &Tx<'_>, chain: ChainId, headers: &[BlockHeader]) -> StoreResult<Written> {
+    let mut insert = tx.prepare(
+        "INSERT INTO block (chain_id, number, hash, parent_hash, timestamp_s) VALUES (?1, ?2, ?3, ?4, ?5) \
+         ON CONFLICT DO NOTHING",
+    )?;
+    let mut stored = tx.prepare("SELECT hash FROM block WHERE chain_id = ?1 AND number = ?2")?;
+    let (mut new, mut contradictions) = (0, 0);
+    for header in headers {
+        let number = signed("block", header.number)?;
+        let inserted = insert
+            .execute((
+                chain.as_i64(),
+                number,
+                header.hash.as_slice(),
+                header.parent_hash.as_slice(),
+                signed("timestamp", header.timestamp_s)?,
+            ))
+            .translate()?;
+        if inserted == 1 {
+            new += 1;
+        } else if stored.query_row((chain.as_i64(), number), |row| Ok(hash(row, 0))).translate()??
+            != header.hash
+        {
+            contradictions += 1;
+        }
+    }
+    match contradictions {
+        0 => Ok(Written::Rows(new)),
+        count => Err(StoreError::EventConflict { chain: chain.as_i64(), count }),
+    }
+}
+
+/// Takes back logs and headers from a block on; says how many logs there were.
+pub(crate) fn retract(tx: &Tx<'_>, chain: ChainId, from_block: u64) -> StoreResult<Written> {
+    let from = (chain.as_i64(), signed("block", from_block)?);
+    tx.execute("DELETE FROM block WHERE chain_id = ?1 AND number >= ?2", from)?;
+    let gone = tx.execute("DELETE FROM event WHERE chain_id = ?1 AND block_number >= ?2", from)?;
+    Ok(Written::Rows(gone as u64))
+}
+
+fn page(tx: &Tx<'_>, chain: ChainId, from: (u64, u32), limit: u32) -> StoreResult<Vec<LogEvent>> {
+    let mut statement = tx.prepare(
+        "SELECT block_number, log_index, block_hash, timestamp_s, transaction_hash, address, topics, data \
+         FROM event WHERE chain_id = ?1 AND (block_number, log_index) >= (?2, ?3) \
+         ORDER BY block_number, log_index LIMIT ?4",
+    )?;
+    let start = (chain.as_i64(), signed("block", from.0)?, from.1, limit);
+    let mut rows = statement.query(start).translate()?;
+    let mut events = Vec::new();
+    while let Some(row) = rows.next().translate()? {
+        events.push(read(row, chain)?);
+    }
+    Ok(events)
+}
+
+fn read(row: &Row<'_>, chain: ChainId) -> StoreResult<LogEvent> {
+    let topics: Vec<u8> = get(row, 6)?;
+    let data: Vec<u8> = get(row, 7)?;
+    Ok(LogEvent {
+        chain,
+        block: BlockRef { number: unsigned(row, 0)?, hash: hash(row, 2)? },
+        log_index: unsigned(row, 1)?,
+        timestamp_s: unsigned(row, 3)?,
+        transaction_hash: hash(row, 4)?,
+        address: address(row, 5)?,
+        topics: Topics::from_bytes(&topics).ok_or_else(|| damaged(6, &"topics"))?,
+        data: Bytes::from(data),
+    })
+}
+
+fn headers(tx: &Tx<'_>, chain: ChainId, from: u64, limit: u32) -> StoreResult<Vec<BlockHeader>> {
+    let mut statement = tx.prepare(
+        "SELECT number, hash, parent_hash, timestamp_s FROM block \
+         WHERE chain_id = ?1 AND number >= ?2 ORDER BY number LIMIT ?3",
+    )?;
+    let mut rows = statement.query((chain.as_i64(), signed("block", from)?, limit)).translate()?;
+    let mut headers = Vec::new();
+    while let Some(row) = rows.next().translate()? {
+        headers.push(BlockHeader {
+            number: unsigned(row, 0)?,
+            hash: hash(row, 1)?,
+            parent_hash: hash(row, 2)?,
+            timestamp_s: unsigned(row, 3)?,
+        });
+    }
+    Ok(headers)
+}

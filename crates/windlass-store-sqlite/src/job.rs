@@ -1,0 +1,280 @@
+//! Jobs in lanes: put in, taken, finished, failed.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rusqlite::OptionalExtension;
+use windlass_core::commit::{Durability, Written};
+use windlass_core::error::{StoreError, StoreResult};
+use windlass_core::job::{
+    ClaimedJob, JobClaim, JobFailure, JobFilter, JobId, JobRow, JobTicket, MAX_CLAIMED_JOBS,
+    MAX_PAYLOAD_BYTES, NewJob, QueueCounts,
+};
+use windlass_core::retry::Verdict;
+use windlass_core::store::{Jobs, check_job_queue};
+use windlass_core::time::Timestamp;
+
+use crate::dead::Entry;
+use crate::error::Translate;
+use crate::lane::{self, Lane, fenced};
+use crate::row::{get, timestamp};
+use crate::writer::Tx;
+use crate::{SqliteStore, dead, job_list};
+
+#[async_trait]
+impl Jobs for SqliteStore {
+    async fn claim_jobs(&self, claim: &JobClaim) -> StoreResult<Vec<ClaimedJob>> {
+        check_job_queue(&claim.queue)?;
+        let mut claim = claim.clone();
+        claim.max_jobs = claim.max_jobs.min(MAX_CLAIMED_JOBS);
+        Ok(self.claim(move |tx| claim_lanes(tx, &claim)).await?.unwrap_or_default())
+    }
+
+    async fn extend_jobs(&self, tickets: &[JobTicket], ttl: Duration) -> StoreResult<Vec<JobTicket>> {
+        let tickets = tickets.to_vec();
+        self.write(Durability::Relaxed, move |tx| {
+            let until = tx.now.after(ttl);
+            keep_failing(tickets, |ticket| lane::extend(tx, ticket.job.lane, ticket.epoch, until))
+        })
+        .await
+    }
+
+    async fn complete_jobs(&self, tickets: &[JobTicket]) -> StoreResult<Vec<JobTicket>> {
+        let tickets = tickets.to_vec();
+        self.write(Durability::Full, move |tx| {
+            let mut refused = Vec::new();
+            for (lane_id, tickets) in by_lane(tickets) {
+                if !complete_run(tx, lane_id, &tickets)? {
+                    refused.extend(tickets);
+                }
+            }
+            Ok(refused)
+        })
+        .await
+    }
+
+    async fn fail_job(&self, failure: &JobFailure) -> StoreResult<()> {
+        let failure = failure.clone();
+        self.write(Durability::Full, move |tx| {
+            let lane = require_head(tx, failure.ticket)?;
+            match failure.verdict {
+                Verdict::RetryAfter(delay) => lane::postpone(tx, &lane, &failure.error, tx.now.after(delay)),
+                Verdict::Dead => bury_head(tx, &lane, &failure.error),
+            }
+        })
+        .await
+    }
+
+    async fn release_jobs(&self, tickets: &[JobTicket]) -> StoreResult<()> {
+        let tickets = tickets.to_vec();
+        self.write(Durability::Relaxed, move |tx| {
+            tickets.iter().try_for_each(|ticket| lane::release(tx, ticket.job.lane, ticket.epoch))
+        })
+        .await
+    }
+
+    async fn requeue_dead_jobs(&self, ids: &[JobId]) -> StoreResult<Vec<JobId>> {
+        let ids = ids.to_vec();
+        self.write(Durability::Full, move |tx| {
+            let requeued = ids.into_iter().map(|id| requeue(tx, id)).collect::<StoreResult<Vec<_>>>()?;
+            Ok(requeued.into_iter().flatten().collect())
+        })
+        .await
+    }
+
+    async fn list_jobs(&self, filter: &JobFilter) -> StoreResult<Vec<JobRow>> {
+        let filter = filter.clone();
+        self.read(move |tx| job_list::list(tx, &filter)).await
+    }
+
+    async fn show_job(&self, id: JobId) -> StoreResult<Option<JobRow>> {
+        self.read(move |tx| job_list::show(tx, id)).await
+    }
+
+    async fn count_jobs(&self) -> StoreResult<Vec<QueueCounts>> {
+        self.read(job_list::count).await
+    }
+}
+
+/// The tickets for which an operation said no.
+fn keep_failing(
+    tickets: Vec<JobTicket>,
+    mut operation: impl FnMut(&JobTicket) -> StoreResult<bool>,
+) -> StoreResult<Vec<JobTicket>> {
+    let mut refused = Vec::new();
+    for ticket in tickets {
+        if !operation(&ticket)? {
+            refused.push(ticket);
+        }
+    }
+    Ok(refused)
+}
+
+fn by_lane(mut tickets: Vec<JobTicket>) -> BTreeMap<i64, Vec<JobTicket>> {
+    tickets.sort();
+    let mut lanes: BTreeMap<i64, Vec<JobTicket>> = BTreeMap::new();
+    for ticket in tickets {
+        lanes.entry(ticket.job.lane).or_default().push(ticket);
+    }
+    lanes
+}
+
+/// Puts jobs into their lanes.
+pub(crate) fn enqueue(tx: &Tx<'_>, jobs: &[NewJob]) -> StoreResult<Written> {
+    jobs.iter().map(|job| enqueue_one(tx, job)).collect::<StoreResult<_>>().map(Written::Jobs)
+}
+
+/// Puts one job into its lane.
+pub(crate) fn enqueue_one(tx: &Tx<'_>, job: &NewJob) -> StoreResult<JobId> {
+    check_job_queue(&job.queue)?;
+    if job.payload.len() > MAX_PAYLOAD_BYTES {
+        return Err(StoreError::Invalid(format!("a job's payload is at most {MAX_PAYLOAD_BYTES} bytes")));
+    }
+    let available_at = job.not_before.unwrap_or(tx.now).max(tx.now);
+    let (lane_id, done_seq, seq) = append(tx, job.queue.as_str(), job.key.as_str(), available_at)?;
+    if job.unique && done_seq + 1 < seq {
+        return Err(StoreError::Duplicate { queue: job.queue.to_string(), key: job.key.to_string() });
+    }
+    insert(tx, JobId { lane: lane_id, seq }, &job.payload, job.not_before)
+}
+
+fn insert(tx: &Tx<'_>, id: JobId, payload: &str, not_before: Option<Timestamp>) -> StoreResult<JobId> {
+    tx.execute(
+        "INSERT INTO job (lane_id, seq, payload, enqueued_at_ms, not_before_ms) VALUES (?1, ?2, ?3, ?4, ?5)",
+        (id.lane, id.seq, payload, tx.now.as_ms(), not_before.map(Timestamp::as_ms)),
+    )?;
+    Ok(id)
+}
+
+/// Lengthens a lane by one entry: its number, the last finished entry, the new one.
+/// A drained lane becomes available at the given instant; one in use is left alone.
+fn append(tx: &Tx<'_>, queue: &str, key: &str, available_at: Timestamp) -> StoreResult<(i64, i64, i64)> {
+    tx.prepare(
+        "INSERT INTO lane (queue, key, tail_seq, done_seq, available_at_ms) VALUES (?1, ?2, 1, 0, ?3) \
+         ON CONFLICT (queue, key) DO UPDATE SET tail_seq = tail_seq + 1, \
+             available_at_ms = CASE WHEN tail_seq = done_seq THEN ?3 ELSE available_at_ms END \
+         RETURNING id, done_seq, tail_seq",
+    )?
+    .query_row((queue, key, available_at.as_ms()), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+    .translate()
+}
+
+fn claim_lanes(tx: &Tx<'_>, claim: &JobClaim) -> StoreResult<Vec<ClaimedJob>> {
+    let mut claimed = Vec::new();
+    for lane in lane::runnable(tx, claim.queue.as_str(), claim.max_jobs)? {
+        let room = claim.max_jobs.saturating_sub(claimed.len() as u32);
+        if room == 0 {
+            break;
+        }
+        if lane.attempts >= claim.max_attempts {
+            bury_head(tx, &lane, &lane.exhaustion())?;
+            continue;
+        }
+        claimed.extend(claim_run(tx, lane, claim, room.min(claim.max_per_lane.max(1)))?);
+    }
+    Ok(claimed)
+}
+
+/// Takes a lane's first jobs that may start now.
+fn claim_run(tx: &Tx<'_>, lane: Lane, claim: &JobClaim, limit: u32) -> StoreResult<Vec<ClaimedJob>> {
+    let mut run = Vec::new();
+    {
+        let mut statement = tx.prepare(
+            "SELECT seq, payload, not_before_ms FROM job WHERE lane_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
+        )?;
+        let mut rows = statement.query((lane.id, lane.done_seq, limit)).translate()?;
+        while let Some(row) = rows.next().translate()? {
+            let not_before = get::<Option<i64>>(row, 2)?.map(Timestamp::from_ms);
+            match not_before.filter(|instant| *instant > tx.now) {
+                None => run.push((get::<i64>(row, 0)?, get::<String>(row, 1)?)),
+                Some(instant) if run.is_empty() => {
+                    lane::delay(tx, &lane, instant)?;
+                    return Ok(Vec::new());
+                }
+                Some(_) => break,
+            }
+        }
+    }
+    let Some(held_seq) = run.last().map(|(seq, _)| *seq) else {
+        return Err(StoreError::Corrupt(format!("lane {} has lost its jobs", lane.id)));
+    };
+    let lane = lane::take(tx, lane, &claim.owner, held_seq, tx.now.after(claim.ttl))?;
+    run.into_iter().map(|(seq, payload)| claimed(&lane, seq, payload)).collect()
+}
+
+/// A job that a lane's holder has been given.
+pub(crate) fn claimed(lane: &Lane, seq: i64, payload: String) -> StoreResult<ClaimedJob> {
+    let named = |error: windlass_core::name::NameError| StoreError::Corrupt(error.to_string());
+    Ok(ClaimedJob {
+        ticket: JobTicket { job: JobId { lane: lane.id, seq }, epoch: lane.epoch },
+        queue: lane.queue.parse().map_err(named)?,
+        key: lane.key.parse().map_err(named)?,
+        payload,
+        attempt: if seq == lane.head() { lane.attempts } else { 1 },
+        lease_until: lane.available_at,
+    })
+}
+
+/// The lane of a ticket, if it is still held under it and the job is its first open one.
+pub(crate) fn require_head(tx: &Tx<'_>, ticket: JobTicket) -> StoreResult<Lane> {
+    lane::held_under(tx, ticket.job.lane, ticket.epoch)?
+        .filter(|lane| lane.head() == ticket.job.seq && ticket.job.seq <= lane.held_seq)
+        .ok_or_else(|| fenced(format!("job {}", ticket.job), ticket.epoch))
+}
+
+/// Finishes a job.
+pub(crate) fn complete(tx: &Tx<'_>, ticket: JobTicket) -> StoreResult<Written> {
+    let lane = require_head(tx, ticket)?;
+    finish(tx, &lane, ticket.job.seq)?;
+    Ok(Written::Done)
+}
+
+/// Finishes a run of one lane's jobs, sorted by number; `false` leaves them untouched.
+fn complete_run(tx: &Tx<'_>, lane_id: i64, tickets: &[JobTicket]) -> StoreResult<bool> {
+    let (Some(first), Some(last)) = (tickets.first(), tickets.last()) else { return Ok(true) };
+    let Some(lane) = lane::held_under(tx, lane_id, first.epoch)? else { return Ok(false) };
+    let in_order = (lane.head()..).zip(tickets).all(|(seq, ticket)| ticket.job.seq == seq);
+    let one_claim = tickets.iter().all(|ticket| ticket.epoch == first.epoch);
+    if !in_order || !one_claim || last.job.seq > lane.held_seq {
+        return Ok(false);
+    }
+    finish(tx, &lane, last.job.seq)?;
+    Ok(true)
+}
+
+fn finish(tx: &Tx<'_>, lane: &Lane, seq: i64) -> StoreResult<()> {
+    lane::finish(tx, lane, seq)?;
+    tx.execute("DELETE FROM job WHERE lane_id = ?1 AND seq <= ?2", (lane.id, seq))?;
+    Ok(())
+}
+
+fn bury_head(tx: &Tx<'_>, lane: &Lane, reason: &str) -> StoreResult<()> {
+    let head = JobId { lane: lane.id, seq: lane.head() };
+    let entry = tx
+        .prepare("SELECT payload, enqueued_at_ms FROM job WHERE lane_id = ?1 AND seq = ?2")?
+        .query_row((head.lane, head.seq), |row| {
+            Ok((|| {
+                Ok::<_, StoreError>(Entry {
+                    seq: head.seq,
+                    payload: get(row, 0)?,
+                    enqueued_at: timestamp(row, 1)?,
+                    idempotency_key: None,
+                    topic: None,
+                })
+            })())
+        })
+        .optional()
+        .translate()?
+        .ok_or_else(|| StoreError::Corrupt(format!("job {head} is missing")))??;
+    dead::bury(tx, lane, &entry, reason)?;
+    tx.execute("DELETE FROM job WHERE lane_id = ?1 AND seq = ?2", (head.lane, head.seq))?;
+    lane::pass(tx, lane, head.seq)
+}
+
+fn requeue(tx: &Tx<'_>, id: JobId) -> StoreResult<Option<JobId>> {
+    let Some(dead) = dead::find(tx, id)?.filter(|dead| dead.topic.is_none()) else { return Ok(None) };
+    dead::remove(tx, id)?;
+    let (lane_id, _, seq) = append(tx, &dead.queue, &dead.key, tx.now)?;
+    insert(tx, JobId { lane: lane_id, seq }, &dead.payload, None).map(Some)
+}

@@ -1,0 +1,119 @@
+//! Jobs as people see them: pages, single ones, counts. Reads only.
+
+use rusqlite::{OptionalExtension, Row};
+use windlass_core::error::{StoreError, StoreResult};
+use windlass_core::job::{JobFilter, JobId, JobRow, JobState, MAX_LISTED_JOBS, QueueCounts};
+use windlass_core::store::SINK_QUEUE_PREFIX;
+use windlass_core::time::Timestamp;
+
+use crate::dead::{self, Dead};
+use crate::error::Translate;
+use crate::row::{get, name, optional_name, timestamp, unsigned};
+use crate::writer::Tx;
+
+/// A page of open or dead jobs, by id.
+pub(crate) fn list(tx: &Tx<'_>, filter: &JobFilter) -> StoreResult<Vec<JobRow>> {
+    let limit = filter.limit.clamp(1, MAX_LISTED_JOBS);
+    if filter.dead {
+        let wanted = |queue: &str| match &filter.queue {
+            Some(only) => queue == only.as_str(),
+            None => !queue.starts_with(SINK_QUEUE_PREFIX),
+        };
+        return dead::list(tx, wanted, filter.after, limit)?.into_iter().map(dead_row).collect();
+    }
+    let after = filter.after.unwrap_or(JobId { lane: 0, seq: 0 });
+    let mut statement = tx.prepare(
+        "SELECT job.lane_id, job.seq, queue, key, done_seq, held_seq, owner, available_at_ms, attempts, \
+             last_error, enqueued_at_ms, not_before_ms, payload \
+         FROM job JOIN lane ON lane.id = job.lane_id \
+         WHERE (job.lane_id, job.seq) > (?1, ?2) AND (?3 IS NULL OR queue = ?3) \
+         ORDER BY job.lane_id, job.seq LIMIT ?4",
+    )?;
+    let queue = filter.queue.as_ref().map(|queue| queue.as_str());
+    let mut rows = statement.query((after.lane, after.seq, queue, limit)).translate()?;
+    let mut jobs = Vec::new();
+    while let Some(row) = rows.next().translate()? {
+        jobs.push(open_row(row, tx.now)?);
+    }
+    Ok(jobs)
+}
+
+/// One job, open or dead.
+pub(crate) fn show(tx: &Tx<'_>, id: JobId) -> StoreResult<Option<JobRow>> {
+    let mut statement = tx.prepare(
+        "SELECT job.lane_id, job.seq, queue, key, done_seq, held_seq, owner, available_at_ms, attempts, \
+             last_error, enqueued_at_ms, not_before_ms, payload \
+         FROM job JOIN lane ON lane.id = job.lane_id WHERE job.lane_id = ?1 AND job.seq = ?2",
+    )?;
+    let open = statement.query_row((id.lane, id.seq), |row| Ok(open_row(row, tx.now)));
+    match open.optional().translate()? {
+        Some(job) => job.map(Some),
+        None => dead::find(tx, id)?.filter(|dead| dead.topic.is_none()).map(dead_row).transpose(),
+    }
+}
+
+fn open_row(row: &Row<'_>, now: Timestamp) -> StoreResult<JobRow> {
+    let (seq, done_seq, held_seq): (i64, i64, i64) = (get(row, 1)?, get(row, 4)?, get(row, 5)?);
+    let (owner, available_at) = (optional_name(row, 6)?, timestamp(row, 7)?);
+    let (attempts, error): (u32, Option<String>) = (unsigned(row, 8)?, get(row, 9)?);
+    let enqueued_at = timestamp(row, 10)?;
+    let not_before = get::<Option<i64>>(row, 11)?.map(Timestamp::from_ms);
+    let is_head = seq == done_seq + 1;
+    let running = owner.is_some() && available_at > now && seq <= held_seq;
+    let state = match (running, is_head && (attempts > 0 || error.is_some())) {
+        (true, _) => JobState::Running,
+        (false, true) => JobState::Retrying,
+        (false, false) => JobState::Waiting,
+    };
+    Ok(JobRow {
+        id: JobId { lane: get(row, 0)?, seq },
+        queue: name(row, 2)?,
+        key: name(row, 3)?,
+        state,
+        attempts: if is_head { attempts } else { 0 },
+        error: error.filter(|_| is_head),
+        owner: owner.filter(|_| running),
+        at: if is_head || running { available_at } else { not_before.unwrap_or(enqueued_at) },
+        enqueued_at,
+        payload: get(row, 12)?,
+    })
+}
+
+fn dead_row(dead: Dead) -> StoreResult<JobRow> {
+    let named = |error: windlass_core::name::NameError| StoreError::Corrupt(error.to_string());
+    Ok(JobRow {
+        id: dead.id,
+        queue: dead.queue.parse().map_err(named)?,
+        key: dead.key.parse().map_err(named)?,
+        state: JobState::Dead,
+        attempts: dead.attempts,
+        error: Some(dead.reason),
+        owner: None,
+        at: dead.died_at,
+        enqueued_at: dead.enqueued_at,
+        payload: dead.payload,
+    })
+}
+
+/// How every job queue stands.
+pub(crate) fn count(tx: &Tx<'_>) -> StoreResult<Vec<QueueCounts>> {
+    let mut statement = tx.prepare(
+        "SELECT queue, sum(tail_seq - done_seq), \
+             sum(tail_seq > done_seq AND owner IS NOT NULL AND available_at_ms > ?1), \
+             sum(tail_seq > done_seq AND owner IS NULL AND attempts > 0), \
+             (SELECT count(*) FROM dead WHERE dead.queue = lane.queue) \
+         FROM lane WHERE partition_id IS NULL GROUP BY queue ORDER BY queue",
+    )?;
+    let mut rows = statement.query([tx.now.as_ms()]).translate()?;
+    let mut counts = Vec::new();
+    while let Some(row) = rows.next().translate()? {
+        counts.push(QueueCounts {
+            queue: name(row, 0)?,
+            open: unsigned(row, 1)?,
+            running_lanes: unsigned(row, 2)?,
+            retrying_lanes: unsigned(row, 3)?,
+            dead: unsigned(row, 4)?,
+        });
+    }
+    Ok(counts)
+}

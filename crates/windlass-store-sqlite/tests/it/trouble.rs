@@ -1,0 +1,171 @@
+//! A busy, full, read-only, damaged or newer file: each gives its own error and loses nothing.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::Connection;
+use tempfile::TempDir;
+use windlass_core::commit::{Commit, Write};
+use windlass_core::error::StoreError;
+use windlass_core::job::{JobClaim, NewJob};
+use windlass_core::name::{LaneKey, Owner, Queue, StateKey};
+use windlass_core::store::{Door, Events, Health, Jobs};
+use windlass_store_sqlite::{SCHEMA_VERSION, SqliteOptions, SqliteStore};
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+async fn open(path: &Path) -> SqliteStore {
+    SqliteStore::open(SqliteOptions::file(path)).await.expect("a store")
+}
+
+fn queue() -> Queue {
+    Queue::new("work").expect("a queue")
+}
+
+fn job(key: &str, payload: impl Into<String>) -> NewJob {
+    NewJob::new(queue(), LaneKey::new(key).expect("a key"), payload)
+}
+
+fn claim() -> JobClaim {
+    JobClaim {
+        queue: queue(),
+        owner: Owner::new("a").expect("an owner"),
+        ttl: Duration::from_secs(60),
+        max_jobs: 10,
+        max_per_lane: 1,
+        max_attempts: 3,
+    }
+}
+
+#[tokio::test]
+async fn a_claim_on_a_file_that_another_process_writes_answers_nothing_now() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    let store = open(&path).await;
+    store.enqueue_jobs(vec![job("k", "{}")]).await.expect("enqueued");
+
+    let other = Connection::open(&path).expect("another connection");
+    other.execute_batch("BEGIN IMMEDIATE").expect("the lock");
+    assert_eq!(store.claim_jobs(&claim()).await.expect("an answer"), []);
+    // Readers are not in the way of the writer, nor it in theirs.
+    assert_eq!(store.count_jobs().await.expect("counts")[0].open, 1);
+
+    other.execute_batch("ROLLBACK").expect("the lock is free");
+    assert_eq!(store.claim_jobs(&claim()).await.expect("an answer").len(), 1);
+}
+
+#[tokio::test]
+async fn a_full_disk_is_said_and_what_was_committed_stays() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    let store = SqliteStore::open(SqliteOptions { max_bytes: Some(400_000), ..SqliteOptions::file(&path) });
+    let store = store.await.expect("a store");
+    store.enqueue_jobs(vec![job("small", "{}")]).await.expect("there is room for this");
+    let too_much = (0..100).map(|i| job(&format!("k{i}"), "x".repeat(50_000))).collect();
+    assert!(matches!(store.enqueue_jobs(too_much).await, Err(StoreError::DiskFull)));
+    assert_eq!(store.count_jobs().await.expect("counts")[0].open, 1);
+    store.enqueue_jobs(vec![job("small", "{}")]).await.expect("there is still room for this");
+}
+
+#[tokio::test]
+async fn a_store_opened_to_look_creates_and_changes_nothing() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    let looking = || SqliteOptions { read_only: true, ..SqliteOptions::file(&path) };
+    let missing = SqliteStore::open(looking()).await.err().expect("nothing there");
+    assert!(
+        matches!(&missing, StoreError::Unreachable { place, .. } if place.ends_with("a.db")),
+        "{missing}"
+    );
+    assert!(!path.exists());
+
+    open(&path).await.enqueue_jobs(vec![job("k", "{}")]).await.expect("enqueued");
+    let store = SqliteStore::open(looking()).await.expect("a store to look at");
+    assert_eq!(store.count_jobs().await.expect("counts")[0].open, 1);
+    assert!(matches!(store.enqueue_jobs(vec![job("k", "{}")]).await, Err(StoreError::ReadOnly)));
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_is_left_alone() {
+    let folder = folder();
+    let path = folder.path().join("notes.txt");
+    let text = "this is a text, longer than a database's header: ".repeat(40);
+    std::fs::write(&path, &text).expect("a file");
+    let error = SqliteStore::open(SqliteOptions::file(&path)).await.err().expect("a refusal");
+    assert!(matches!(&error, StoreError::Corrupt(reason) if reason.contains("notes.txt")), "{error}");
+    assert_eq!(std::fs::read_to_string(&path).expect("the file"), text);
+}
+
+#[tokio::test]
+async fn damage_in_the_middle_of_a_file_is_said() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    let store = open(&path).await;
+    store.enqueue_jobs((0..2_000).map(|i| job(&format!("k{i}"), "{}")).collect()).await.expect("enqueued");
+    store.close().await;
+    drop(store);
+    let mut bytes = std::fs::read(&path).expect("the file");
+    let len = bytes.len();
+    bytes[8_192..len - 4_096].fill(0xee);
+    std::fs::write(&path, bytes).expect("damaged");
+    let store = open(&path).await;
+    let error = store.claim_jobs(&JobClaim { max_jobs: 2_000, ..claim() }).await.expect_err("damage");
+    assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
+}
+
+#[tokio::test]
+async fn a_newer_schema_is_refused_untouched() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    drop(open(&path).await);
+    let newer = SCHEMA_VERSION + 1;
+    let connection = Connection::open(&path).expect("a connection");
+    connection.pragma_update(None, "user_version", newer).expect("a later version");
+    drop(connection);
+    let error = SqliteStore::open(SqliteOptions::file(&path)).await.err().expect("a refusal");
+    assert!(
+        matches!(error, StoreError::NewerSchema { found, known } if found == newer && known == SCHEMA_VERSION)
+    );
+}
+
+#[tokio::test]
+async fn a_folder_that_is_missing_is_named() {
+    let folder = folder();
+    let path = folder.path().join("missing").join("a.db");
+    let error = SqliteStore::open(SqliteOptions::file(&path)).await.err().expect("a refusal");
+    assert!(matches!(&error, StoreError::Unreachable { place, .. } if place.contains("missing")), "{error}");
+}
+
+#[tokio::test]
+async fn two_processes_may_create_one_file_at_once() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    let openings: Vec<_> =
+        (0..8).map(|_| tokio::spawn(SqliteStore::open(SqliteOptions::file(&path)))).collect();
+    for opening in openings {
+        opening.await.expect("no panic").expect("a store");
+    }
+}
+
+#[tokio::test]
+async fn readers_see_the_state_before_a_write_that_is_under_way() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    let store = open(&path).await;
+    let key = StateKey::new("mode").expect("a key");
+    let put = |value: &str| Commit::of(vec![Write::PutState { key: key.clone(), value: Some(value.into()) }]);
+    store.commit(put("1")).await.expect("written");
+    let other = Connection::open(&path).expect("another connection");
+    other.execute_batch("BEGIN IMMEDIATE; UPDATE state SET value = '2'").expect("a write under way");
+    assert_eq!(store.state(&key).await.expect("read"), Some("1".to_owned()));
+}
+
+#[tokio::test]
+async fn a_closed_store_says_so() {
+    let store = SqliteStore::open(SqliteOptions::memory()).await.expect("a store");
+    store.close().await;
+    assert!(matches!(store.now().await, Err(StoreError::Closed)));
+    assert!(matches!(store.enqueue_jobs(vec![job("k", "{}")]).await, Err(StoreError::Closed)));
+}
