@@ -32,6 +32,8 @@ codes! {
     ConfigInvalid = "W0002";
     /// A secret's environment variable or file is missing.
     SecretMissing = "W0003";
+    /// A configuration file is there already.
+    ConfigExists = "W0004";
     /// The database cannot be reached.
     DatabaseUnreachable = "W0101";
     /// The database refused the user or password.
@@ -52,6 +54,8 @@ codes! {
     CursorConflict = "W0109";
     /// A stored log contradicts a new one.
     EventConflict = "W0110";
+    /// No job has this id.
+    JobMissing = "W0111";
     /// The database answered with an error.
     DatabaseFailed = "W0199";
     /// An RPC endpoint cannot be reached.
@@ -60,6 +64,8 @@ codes! {
     RpcWrongChain = "W0202";
     /// An RPC endpoint answered with an error or with nonsense.
     RpcFailed = "W0203";
+    /// An RPC endpoint wants fewer or smaller requests.
+    RpcLimited = "W0204";
     /// An address or port cannot be listened on.
     ListenFailed = "W0301";
     /// What the store has differs from what the chain has.

@@ -16,6 +16,7 @@
 //! | [`job`] | work in lanes: per key in order, one holder at a time |
 //! | [`range`] | block ranges that are claimed and become jobs in one step |
 //! | [`outbox`] | messages that leave, and who has delivered how far |
+//! | [`reader`] | the port to a chain |
 //! | [`retry`] | how often and how late to try again |
 //! | [`commit`] | what a loop commits together: the transaction door |
 //! | [`error`] | what can go wrong in a store, and whether to try again |
@@ -34,6 +35,7 @@ pub mod money;
 pub mod name;
 pub mod outbox;
 pub mod range;
+pub mod reader;
 pub mod retry;
 pub mod store;
 pub mod time;

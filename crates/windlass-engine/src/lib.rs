@@ -1,1 +1,11 @@
-//! windlass-engine
+//! The loops. Each has the same shape: options, a `step` that does one unit of
+//! work and says what it did, and `run(shutdown)` that steps until it is told to
+//! stop. Tests and simulations call `step`; nothing in here sleeps to be correct.
+//!
+//! | folder | what it holds |
+//! | --- | --- |
+//! | [`collect`] | follows the head of a chain and stores its logs |
+//! | [`supervise`] | runs tasks together: one fails or panics, all end |
+
+pub mod collect;
+pub mod supervise;

@@ -1,0 +1,314 @@
+//! Follows the head of one chain.
+//!
+//! A step looks at the block behind the cursor. If it stands on the last stored
+//! block, its logs are asked for by its hash, and logs, header, cursor and an
+//! outbox message are committed together under the chain's lease. If it does not,
+//! the chain was reorganised: the step goes back to the common ancestor, and
+//! everything above is taken back in one commit.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use windlass_core::chain::{B256, BlockHeader, BlockRef, ChainId};
+use windlass_core::commit::{Commit, Write, Written};
+use windlass_core::cursor::{Cursor, CursorRule};
+use windlass_core::error::{RetryAdvice, StoreError};
+use windlass_core::event::LogEvent;
+use windlass_core::lease::Lease;
+use windlass_core::name::{CursorName, LeaseName, NameError, Owner, Partition};
+use windlass_core::outbox::NewMessage;
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, LogFilter, LogSpan};
+use windlass_core::store::Store;
+
+use super::ancestor::common_ancestor;
+
+/// What to follow, and how.
+#[derive(Debug, Clone)]
+pub struct FollowOptions {
+    /// The chain.
+    pub chain: ChainId,
+    /// The first block of interest.
+    pub start_block: u64,
+    /// Which logs.
+    pub filter: LogFilter,
+    /// Who this worker is.
+    pub owner: Owner,
+    /// How long the chain's lease lasts without a step.
+    pub lease_ttl: Duration,
+    /// How long to wait when there is nothing to do.
+    pub poll_interval: Duration,
+    /// At most this many blocks in one commit.
+    pub max_blocks_per_step: u32,
+    /// A reorg deeper than this is not believed.
+    pub max_reorg_depth: u32,
+}
+
+/// What a step did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Followed {
+    /// Another worker follows this chain.
+    NotOurs,
+    /// Nothing new.
+    Idle,
+    /// Blocks were stored.
+    Advanced {
+        /// How many.
+        blocks: u64,
+        /// How many logs they held.
+        events: u64,
+    },
+    /// The chain was reorganised, and stored blocks were taken back.
+    Reorganised {
+        /// How many blocks.
+        depth: u64,
+        /// How many logs they held.
+        retracted: u64,
+    },
+}
+
+/// Why a step did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum FollowError {
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The endpoint.
+    #[error(transparent)]
+    Chain(#[from] ChainError),
+    /// A name that cannot be one.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// No stored block within the depth is on the chain any more.
+    #[error("chain {chain} no longer has block {block} nor the {depth} below it as they were stored")]
+    TooDeep {
+        /// The chain.
+        chain: ChainId,
+        /// The last stored block.
+        block: u64,
+        /// How far down was looked.
+        depth: u32,
+    },
+    /// A stored cursor that this loop did not write.
+    #[error("cursor {name} does not hold a block: {found}")]
+    StrangeCursor {
+        /// Which cursor.
+        name: CursorName,
+        /// What it holds.
+        found: Cursor,
+    },
+}
+
+/// The loop.
+pub struct Follower {
+    options: FollowOptions,
+    store: Arc<dyn Store>,
+    reader: Arc<dyn ChainReader>,
+    lease_name: LeaseName,
+    cursor_name: CursorName,
+    partition: Partition,
+    lease: Option<Lease>,
+}
+
+impl Follower {
+    /// A follower that has not begun.
+    pub fn new(
+        options: FollowOptions,
+        store: Arc<dyn Store>,
+        reader: Arc<dyn ChainReader>,
+    ) -> Result<Self, FollowError> {
+        let subject = format!("collect/{}", options.chain);
+        Ok(Self {
+            lease_name: LeaseName::new(subject.clone())?,
+            cursor_name: CursorName::new(format!("{subject}/head"))?,
+            partition: Partition::new(subject)?,
+            options,
+            store,
+            reader,
+            lease: None,
+        })
+    }
+
+    /// Steps until told to stop, then gives the lease back. Passing trouble is
+    /// waited out; what would fail the same way again ends the loop.
+    pub async fn run(mut self, shutdown: CancellationToken) -> Result<(), FollowError> {
+        let result = loop {
+            if shutdown.is_cancelled() {
+                break Ok(());
+            }
+            let pause = match self.step().await {
+                Ok(Followed::Advanced { .. } | Followed::Reorganised { .. }) => Duration::ZERO,
+                Ok(Followed::Idle | Followed::NotOurs) => self.options.poll_interval,
+                Err(error) => match error.retry() {
+                    RetryAdvice::After(delay) => {
+                        tracing::warn!(%error, ?delay, "following is interrupted");
+                        delay
+                    }
+                    RetryAdvice::Never => break Err(error),
+                },
+            };
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = shutdown.cancelled() => {}
+            }
+        };
+        self.release().await;
+        result
+    }
+
+    /// Does one unit of work.
+    pub async fn step(&mut self) -> Result<Followed, FollowError> {
+        let held =
+            self.store.acquire_lease(&self.lease_name, &self.options.owner, self.options.lease_ttl).await?;
+        let Some(lease) = held else {
+            self.lease = None;
+            return Ok(Followed::NotOurs);
+        };
+        self.lease = Some(lease.clone());
+        match self.position().await? {
+            None => self.advance(&lease, None).await,
+            Some(position) if self.is_canonical(&position).await? => {
+                self.advance(&lease, Some(position)).await
+            }
+            Some(position) => self.go_back(&lease, position).await,
+        }
+    }
+
+    /// Gives the lease back, so that another worker need not wait for its end.
+    pub async fn release(&mut self) {
+        if let Some(lease) = self.lease.take()
+            && let Err(error) = self.store.release_lease(&lease).await
+        {
+            tracing::warn!(%error, "the lease could not be given back and will run out");
+        }
+    }
+
+    /// The last stored block; `None` before the first.
+    async fn position(&self) -> Result<Option<BlockRef>, FollowError> {
+        let Some(cursor) = self.store.cursor(&self.cursor_name).await? else { return Ok(None) };
+        let number = u64::try_from(cursor.primary()).ok();
+        let hash = cursor.secondary().parse::<B256>().ok();
+        match number.zip(hash) {
+            Some((number, hash)) => Ok(Some(BlockRef { number, hash })),
+            None => Err(FollowError::StrangeCursor { name: self.cursor_name.clone(), found: cursor }),
+        }
+    }
+
+    /// Whether the chain still has the last stored block. A node that does not know
+    /// that height yet merely lags.
+    async fn is_canonical(&self, position: &BlockRef) -> Result<bool, FollowError> {
+        let header = self.reader.header(BlockTag::Number(position.number)).await?;
+        Ok(header.is_none_or(|header| header.hash == position.hash))
+    }
+
+    /// Stores the blocks that stand on the last stored one.
+    async fn advance(&self, lease: &Lease, from: Option<BlockRef>) -> Result<Followed, FollowError> {
+        let (mut headers, mut events) = (Vec::new(), Vec::new());
+        let mut last = from;
+        while headers.len() < self.options.max_blocks_per_step as usize {
+            let next = last.map_or(self.options.start_block, |block| block.number + 1);
+            let Some(header) = self.reader.header(BlockTag::Number(next)).await? else { break };
+            if last.is_some_and(|parent| !header.follows(&parent)) {
+                break;
+            }
+            match self.reader.logs(LogSpan::Block(header.hash), &self.options.filter).await {
+                Ok(logs) => events.extend(logs),
+                // The block was reorganised away between the two questions, or the node lags.
+                Err(error) if error.kind == ChainErrorKind::UnknownBlock => break,
+                Err(error) => return Err(error.into()),
+            }
+            last = Some(header.block_ref());
+            headers.push(header);
+        }
+        if headers.is_empty() {
+            return Ok(Followed::Idle);
+        }
+        let blocks = headers.len() as u64;
+        let written = self.store.commit(self.advancing(headers, events, lease)).await?;
+        Ok(Followed::Advanced { blocks, events: rows(&written) })
+    }
+
+    fn advancing(&self, headers: Vec<BlockHeader>, events: Vec<LogEvent>, lease: &Lease) -> Commit {
+        let mut writes = Vec::with_capacity(4);
+        let bounds = headers.first().zip(headers.last()).map(|(first, last)| (*first, *last));
+        let count = events.len();
+        writes.push(Write::Events(events));
+        writes.push(Write::Blocks { chain: self.options.chain, headers });
+        if let Some((first, last)) = bounds {
+            let to = cursor_at(last.block_ref());
+            writes.push(Write::SeedCursor { name: self.cursor_name.clone(), start: to.clone() });
+            let rule = CursorRule::Identified;
+            writes.push(Write::AdvanceCursor { name: self.cursor_name.clone(), to, rule });
+            if count > 0 {
+                writes.push(Write::Publish(vec![self.message("events.added", first.number, &last, count)]));
+            }
+        }
+        // What was read from a chain can be read again.
+        Commit::of(writes).under_lease(lease).relaxed()
+    }
+
+    /// Takes back what stands above the common ancestor.
+    async fn go_back(&self, lease: &Lease, position: BlockRef) -> Result<Followed, FollowError> {
+        let (chain, depth) = (self.options.chain, self.options.max_reorg_depth);
+        let ancestor = common_ancestor(&*self.store, &*self.reader, chain, position.number, depth).await?;
+        let from_block = ancestor.number + 1;
+        let writes = vec![
+            Write::Retract { chain, from_block },
+            Write::ResetCursor {
+                name: self.cursor_name.clone(),
+                expected: cursor_at(position),
+                to: cursor_at(ancestor.block_ref()),
+            },
+            Write::Publish(vec![self.message("events.removed", from_block, &ancestor, 0)]),
+        ];
+        let written = self.store.commit(Commit::of(writes).under_lease(lease).relaxed()).await?;
+        let depth = position.number - ancestor.number;
+        tracing::info!(%chain, depth, ancestor = ancestor.number, "the chain was reorganised");
+        Ok(Followed::Reorganised { depth, retracted: rows(&written) })
+    }
+
+    /// A message that stands for a whole run of blocks; delivery expands it.
+    fn message(&self, topic: &str, from_block: u64, last: &BlockHeader, events: usize) -> NewMessage {
+        let payload = serde_json::json!({
+            "chain": self.options.chain,
+            "from_block": from_block,
+            "head": last.block_ref(),
+            "events": events,
+        });
+        NewMessage {
+            partition: self.partition.clone(),
+            idempotency_key: format!("{topic}/{from_block}/{}", last.hash),
+            topic: topic.to_owned(),
+            payload: payload.to_string(),
+        }
+    }
+}
+
+impl FollowError {
+    /// Whether and when to try the step again.
+    pub fn retry(&self) -> RetryAdvice {
+        match self {
+            Self::Store(error @ (StoreError::Fenced { .. } | StoreError::Busy)) => {
+                // Somebody took over: the next step asks for the lease anew.
+                tracing::debug!(%error, "the step was refused");
+                RetryAdvice::After(Duration::from_millis(50))
+            }
+            Self::Store(error) => error.retry(),
+            Self::Chain(error) => error.retry(),
+            Self::Name(_) | Self::TooDeep { .. } | Self::StrangeCursor { .. } => RetryAdvice::Never,
+        }
+    }
+}
+
+fn cursor_at(block: BlockRef) -> Cursor {
+    let number = i64::try_from(block.number).unwrap_or(i64::MAX);
+    Cursor::new(number, block.hash.to_string()).expect("a hash is a fit secondary")
+}
+
+/// How many rows the first write touched.
+fn rows(written: &[Written]) -> u64 {
+    match written.first() {
+        Some(Written::Rows(rows)) => *rows,
+        _ => 0,
+    }
+}
