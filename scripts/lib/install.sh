@@ -2,11 +2,13 @@
 # Installs what is missing, without a question, and only what is missing. What cannot be installed here is left out: the
 # caller looks again and says so. An installation that was tried and failed is an error.
 
+# shellcheck disable=SC2034 # the versions are named by the callers
 CARGO_NEXTEST_VERSION=0.9.151
+# shellcheck disable=SC2034
 CARGO_DENY_VERSION=0.20.2
 
 # Outside the checkout, so that a fresh clone on the same machine does not build the tools again.
-TOOLS_DIR=${XDG_CACHE_HOME:-$HOME/.cache}/windlass/tools
+TOOLS_DIR=${XDG_CACHE_HOME:-${HOME:-$ROOT/target}/.cache}/windlass/tools
 
 # Prints the words to put before apt-get; fails where we may not install.
 root_prefix() {

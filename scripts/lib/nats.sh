@@ -14,7 +14,7 @@ nats_answers() {
 
 start_nats() {
   local dir=$SERVICES_DIR/nats port
-  port=$(free_port)
+  port=$(free_port) || return 1
   mkdir -p "$dir"
   spawn "$dir/log" nats-server --addr 127.0.0.1 --port "$port" --jetstream --store_dir "$dir/data"
   NATS_PID=$SPAWNED_PID

@@ -14,8 +14,8 @@ postgres_bin() {
     return
   fi
   local found
-  found=$(ls -d /usr/lib/postgresql/*/bin/initdb 2>/dev/null | sort -V | tail -n 1)
-  [ -n "$found" ] && dirname "$found"
+  found=$(printf '%s\n' /usr/lib/postgresql/*/bin/initdb | sort -V | tail -n 1)
+  [ -x "$found" ] && dirname "$found"
 }
 
 postgres_os_user() { if id postgres >/dev/null 2>&1; then echo postgres; else echo nobody; fi; }
@@ -31,10 +31,11 @@ as_postgres() {
 
 start_postgres() {
   local dir=$SERVICES_DIR/postgres bin port
-  bin=$(postgres_bin)
-  port=$(free_port)
+  bin=$(postgres_bin) || return 1
+  port=$(free_port) || return 1
   mkdir -p "$dir"
   printf '%s\n' "$POSTGRES_PASSWORD" >"$dir/password"
+  : >"$dir/log"
   [ "$(id -u)" -ne 0 ] || chown -R "$(postgres_os_user)" "$dir"
   as_postgres "$bin/initdb" --pgdata="$dir/data" --username="$POSTGRES_USER_NAME" --pwfile="$dir/password" \
     --auth-host=scram-sha-256 --auth-local=trust --encoding=UTF8 --no-locale --no-sync >"$dir/log" 2>&1 || return 1

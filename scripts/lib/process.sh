@@ -10,6 +10,7 @@ spawn() {
   shift
   set -m
   "$@" >>"$log" 2>&1 </dev/null &
+  # shellcheck disable=SC2034 # read by the caller
   SPAWNED_PID=$!
   set +m
 }

@@ -37,9 +37,9 @@ start_epmd() {
 
 start_rabbitmq() {
   local dir=$SERVICES_DIR/rabbitmq port dist_port epmd_port
-  port=$(free_port)
-  dist_port=$(free_port)
-  epmd_port=$(free_port)
+  port=$(free_port) || return 1
+  dist_port=$(free_port) || return 1
+  epmd_port=$(free_port) || return 1
   mkdir -p "$dir/home"
   : >"$dir/rabbitmq.conf"
   printf '[].\n' >"$dir/enabled_plugins"

@@ -2,6 +2,10 @@
 # The three servers behind one door. A server whose URL is already in the environment is used as it is; the others are
 # started in a temporary folder, which goes away with them.
 
+# Debian keeps servers in folders that only root has on its path.
+PATH=$PATH:/usr/sbin:/sbin
+
+# shellcheck disable=SC2034 # read by those who start them
 SERVICES_ALL='postgres rabbitmq nats'
 
 # service_variable NAME: the variable through which tests get the server's URL.
@@ -64,7 +68,9 @@ services_start() {
   done
 }
 
+# From here on an impatient second Ctrl-C must not leave a server behind.
 services_stop() {
+  trap '' INT TERM HUP
   [ -n "${SERVICES_DIR:-}" ] || return 0
   stop_nats
   stop_rabbitmq
