@@ -1,2 +1,54 @@
-//! windlass-bench
-fn main() {}
+//! Benchmarks: each prints one line with a rate, the limit it is held against and
+//! their ratio, all measured in the same run, and exits with 1 when a bar is missed.
+//!
+//! `cargo run --release -p windlass-bench -- <case> [--store sqlite|postgres]`
+
+mod insert;
+mod jobs;
+mod memory;
+mod place;
+mod report;
+mod rows;
+mod rpc;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use place::StoreArgs;
+use report::Report;
+
+#[derive(Parser)]
+#[command(about = "benchmarks: ratios to a limit or a peer, measured in one run")]
+struct Args {
+    #[command(subcommand)]
+    case: Case,
+}
+
+#[derive(Subcommand)]
+enum Case {
+    /// Event rows through the store's door, against bare inserts or COPY BINARY
+    Insert(insert::Args),
+    /// Claiming and completing jobs over a thousand lanes
+    Jobs(jobs::Args),
+    /// What the devnet's synthetic chain serves over loopback HTTP
+    Rpc(rpc::Args),
+}
+
+type Outcome = Result<Report, Box<dyn std::error::Error>>;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let outcome = match Args::parse().case {
+        Case::Insert(args) => insert::run(args).await,
+        Case::Jobs(args) => jobs::run(args).await,
+        Case::Rpc(args) => rpc::run(args).await,
+    };
+    match outcome {
+        Ok(report) => report.print(),
+        Err(error) => {
+            anstream::eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -70,8 +70,10 @@ codes! {
     ListenFailed = "W0301";
     /// What the store has differs from what the chain has.
     StoreDiffers = "W0401";
-    /// A task ended by a panic.
-    TaskPanicked = "W0501";
+    /// A task failed or panicked.
+    TaskFailed = "W0501";
+    /// The built-in devnet did not do what it was asked.
+    DevnetFailed = "W0502";
 }
 
 impl fmt::Display for Code {

@@ -63,8 +63,8 @@ pub struct ChainError {
     pub kind: ChainErrorKind,
     /// In words, without the endpoint's URL.
     pub message: String,
-    /// Not before this, when the endpoint said so.
-    pub retry_after: Option<Duration>,
+    /// Whether and when to ask the same again.
+    pub retry: RetryAdvice,
 }
 
 /// What kind of trouble an endpoint is in.
@@ -88,21 +88,16 @@ pub enum ChainErrorKind {
 }
 
 impl ChainError {
-    /// A failure without a hint when to try again.
+    /// A failure with the advice that is usual for its kind.
     pub fn new(kind: ChainErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), retry_after: None }
-    }
-
-    /// Whether and when to try the same call again.
-    pub fn retry(&self) -> RetryAdvice {
-        let after =
-            |default_ms| RetryAdvice::After(self.retry_after.unwrap_or(Duration::from_millis(default_ms)));
-        match self.kind {
+        let after = |ms| RetryAdvice::After(Duration::from_millis(ms));
+        let retry = match kind {
             ChainErrorKind::Unreachable | ChainErrorKind::Malformed => after(500),
             ChainErrorKind::RateLimited => after(1_000),
             ChainErrorKind::UnknownBlock => after(200),
             ChainErrorKind::RangeTooLarge { .. } | ChainErrorKind::Refused => RetryAdvice::Never,
-        }
+        };
+        Self { kind, message: message.into(), retry }
     }
 }
 
@@ -111,11 +106,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_endpoint_that_says_when_is_believed() {
-        let mut error = ChainError::new(ChainErrorKind::RateLimited, "slow down");
-        assert_eq!(error.retry(), RetryAdvice::After(Duration::from_secs(1)));
-        error.retry_after = Some(Duration::from_secs(7));
-        assert_eq!(error.retry(), RetryAdvice::After(Duration::from_secs(7)));
-        assert_eq!(ChainError::new(ChainErrorKind::Refused, "no").retry(), RetryAdvice::Never);
+    fn only_passing_trouble_is_worth_a_retry() {
+        assert!(matches!(ChainError::new(ChainErrorKind::RateLimited, "x").retry, RetryAdvice::After(_)));
+        assert_eq!(ChainError::new(ChainErrorKind::Refused, "no").retry, RetryAdvice::Never);
     }
 }

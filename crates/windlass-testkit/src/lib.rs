@@ -1,1 +1,20 @@
-//! windlass-testkit
+//! What holds the stores to their contract, and what tests of other crates share.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | [`clock`] | a clock that tests set |
+//! | [`harness`] | what a store brings so that the suite can run against it |
+//! | [`make`] | short ways to say names, jobs, messages, logs |
+//! | [`conformance`] | the suite: one case per rule, one macro that makes tests of them |
+//! | [`model`] | the contract as a reference model in memory |
+//! | [`model_store`] | the model behind the store ports |
+//! | [`script`] | random scripts run against a store and the model side by side |
+//! | [`planted`] | stores with one rule broken on purpose, which the scripts must find out |
+//! | [`processes`] | many processes on one database, some of them killed |
+
+pub mod clock;
+pub mod harness;
+pub mod make;
+pub mod model;
+pub mod model_store;
+pub mod script;

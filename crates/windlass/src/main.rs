@@ -1,2 +1,47 @@
-//! windlass
-fn main() {}
+//! The `windlass` binary: the only crate that knows all the others.
+//!
+//! | folder | what it holds |
+//! | --- | --- |
+//! | [`cli`] | what can be typed: a folder per noun, a file per verb |
+//! | [`config`] | what is configured, and where each value came from |
+//! | [`compose`] | from configuration to running parts |
+//! | [`doctor`] | checks of everything a deployment needs |
+//! | [`explain`] | the page of each error code |
+//! | [`output`] | standard output, standard error, tables, logs |
+//! | [`failure`] | why a command ended without success |
+
+mod cli;
+mod compose;
+mod config;
+mod doctor;
+mod explain;
+mod failure;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::Cli;
+use crate::output::exit::Exit;
+
+fn main() -> ExitCode {
+    // Fails only if a provider is installed already, and this is the first thing that runs.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let cli = Cli::parse();
+    cli.colour();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            output::note(&format!("error: cannot start the runtime: {error}"));
+            return Exit::No.into();
+        }
+    };
+    match runtime.block_on(cli.run()) {
+        Ok(()) => Exit::Done.into(),
+        Err(failure) => {
+            output::note(output::failure::render(&failure).trim_end());
+            failure.exit.into()
+        }
+    }
+}

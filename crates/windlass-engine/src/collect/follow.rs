@@ -294,7 +294,7 @@ impl FollowError {
                 RetryAdvice::After(Duration::from_millis(50))
             }
             Self::Store(error) => error.retry(),
-            Self::Chain(error) => error.retry(),
+            Self::Chain(error) => error.retry,
             Self::Name(_) | Self::TooDeep { .. } | Self::StrangeCursor { .. } => RetryAdvice::Never,
         }
     }

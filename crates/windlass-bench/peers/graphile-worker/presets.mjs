@@ -1,0 +1,44 @@
+// The peer's settings. `plain` and `batched` are the two configurations of graphile-worker's own performance page
+// ("without batching" and "with batching"), with the numbers that were best on two cores as defaults.
+
+/** What the peer's documentation gives for a pool: one connection more than jobs at a time. */
+const CONNECTIONS_BEYOND_CONCURRENCY = 1;
+const CONNECTIONS_MAX = 90;
+
+/** The peer's default. Without named queues it is waited for only once the table is empty. */
+const POLL_INTERVAL_MS = 2000;
+/** With named queues a fetch may find every queue busy; nothing then wakes the peer before its next poll. */
+const POLL_INTERVAL_QUEUES_MS = 5;
+
+export const PRESETS = {
+  plain: (args) => shared(args, args.concurrency ?? 24),
+  batched: (args) => ({
+    ...shared(args, args.concurrency ?? 24),
+    localQueue: { size: args.localQueueSize ?? 500 },
+    completeJobBatchDelay: args.batchDelayMs ?? 0,
+    failJobBatchDelay: args.batchDelayMs ?? 0,
+  }),
+};
+
+function shared(args, concurrentJobs) {
+  const pollIntervalDefaultMs = args.queues > 0 ? POLL_INTERVAL_QUEUES_MS : POLL_INTERVAL_MS;
+  return {
+    concurrentJobs,
+    maxPoolSize: Math.min(concurrentJobs + CONNECTIONS_BEYOND_CONCURRENCY, CONNECTIONS_MAX),
+    pollInterval: args.pollIntervalMs ?? pollIntervalDefaultMs,
+  };
+}
+
+/** The settings in force as the peer resolved them, its defaults included, without the connection or functions. */
+export function settingsInForce(resolved) {
+  return {
+    concurrentJobs: resolved.concurrentJobs,
+    maxPoolSize: resolved.maxPoolSize,
+    pollInterval: resolved.pollInterval,
+    localQueue: resolved.localQueue ?? { size: -1 },
+    completeJobBatchDelay: resolved.completeJobBatchDelay ?? -1,
+    failJobBatchDelay: resolved.failJobBatchDelay ?? -1,
+    preparedStatements: resolved.preparedStatements,
+    useNodeTime: resolved.useNodeTime,
+  };
+}

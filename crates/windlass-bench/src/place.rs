@@ -1,0 +1,85 @@
+//! Which store a case runs on, and a fresh place in it.
+
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use tempfile::TempDir;
+use windlass_core::store::Store;
+use windlass_store_postgres::{PostgresOptions, PostgresStore};
+use windlass_store_sqlite::{SqliteOptions, SqliteStore};
+
+/// A store by name.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StoreKind {
+    /// A file in a temporary folder
+    Sqlite,
+    /// The server at `--postgres-url`
+    Postgres,
+}
+
+/// Which store.
+#[derive(Args, Clone)]
+pub struct StoreArgs {
+    /// The store to measure
+    #[arg(long, value_enum, default_value = "sqlite")]
+    pub store: StoreKind,
+    /// A PostgreSQL server; `scripts/with-services` starts one and sets the variable
+    #[arg(long, env = "WINDLASS_TEST_POSTGRES_URL", hide_env_values = true)]
+    pub postgres_url: Option<String>,
+}
+
+/// The schema that benchmarks use on a PostgreSQL server; emptied at the start.
+pub const SCHEMA: &str = "windlass_bench";
+
+/// A fresh store, and the folder it lives in.
+pub struct Place {
+    /// The store.
+    pub store: Arc<dyn Store>,
+    /// Gone with the place.
+    pub folder: TempDir,
+}
+
+impl StoreArgs {
+    /// The store's name in the report.
+    pub fn name(&self) -> &'static str {
+        match self.store {
+            StoreKind::Sqlite => "sqlite",
+            StoreKind::Postgres => "postgres",
+        }
+    }
+
+    /// The server's URL.
+    pub fn url(&self) -> Result<&str, String> {
+        let hint = "no PostgreSQL: give --postgres-url, or run under scripts/with-services";
+        self.postgres_url.as_deref().ok_or_else(|| hint.to_owned())
+    }
+
+    /// Opens a fresh store.
+    pub async fn open(&self) -> Result<Place, Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let store: Arc<dyn Store> = match self.store {
+            StoreKind::Sqlite => {
+                Arc::new(SqliteStore::open(SqliteOptions::file(folder.path().join("bench.db"))).await?)
+            }
+            StoreKind::Postgres => {
+                let client = connect(self.url()?).await?;
+                client.batch_execute(&format!("DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")).await?;
+                let options =
+                    PostgresOptions { schema: Some(SCHEMA.into()), ..PostgresOptions::new(self.url()?) };
+                Arc::new(PostgresStore::open(options).await?)
+            }
+        };
+        Ok(Place { store, folder })
+    }
+}
+
+/// A bare connection, for limits and settings.
+pub async fn connect(url: &str) -> Result<tokio_postgres::Client, tokio_postgres::Error> {
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await?;
+    tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            anstream::eprintln!("error: the connection to PostgreSQL broke: {error}");
+        }
+    });
+    Ok(client)
+}

@@ -1,0 +1,66 @@
+//! The one line a benchmark prints, and whether its bars were reached.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+use crate::memory::peak_rss_mib;
+
+/// A benchmark's result: `key=value` pairs in order, and the bars.
+pub struct Report {
+    fields: Vec<(String, String)>,
+    missed: Vec<String>,
+}
+
+/// How many of something in how long.
+#[derive(Debug, Clone, Copy)]
+pub struct Measured {
+    /// How many.
+    pub n: u64,
+    /// In how long.
+    pub seconds: f64,
+}
+
+impl Measured {
+    /// How many a second.
+    pub fn rate(&self) -> f64 {
+        self.n as f64 / self.seconds
+    }
+}
+
+impl Report {
+    /// A line that begins with the case, the store and what was measured.
+    pub fn new(case: &str, store: &str, measured: Measured) -> Self {
+        let report = Self { fields: Vec::new(), missed: Vec::new() };
+        report
+            .with("case", case)
+            .with("store", store)
+            .with("n", measured.n)
+            .with("seconds", format_args!("{:.3}", measured.seconds))
+            .with("rate", format_args!("{:.0}", measured.rate()))
+    }
+
+    /// The same line with one more field.
+    pub fn with(mut self, key: &str, value: impl Display) -> Self {
+        self.fields.push((key.to_owned(), value.to_string()));
+        self
+    }
+
+    /// A bar: said on stderr and in the exit code when it is missed.
+    pub fn bar(mut self, what: &str, reached: f64, at_least: f64) -> Self {
+        if reached < at_least {
+            self.missed.push(format!("{what} is {reached:.2}, the bar is {at_least}"));
+        }
+        self
+    }
+
+    /// Prints the line on stdout and missed bars on stderr.
+    pub fn print(self) -> ExitCode {
+        let report = self.with("peak_rss_mib", peak_rss_mib());
+        let fields: Vec<String> = report.fields.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        anstream::println!("{}", fields.join(" "));
+        for missed in &report.missed {
+            anstream::eprintln!("missed: {missed}");
+        }
+        if report.missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+}

@@ -1,0 +1,175 @@
+//! The methods, one call each.
+
+use std::fmt;
+use std::time::Duration;
+
+use alloy_primitives::{Address, B256, Bytes, U256};
+use reqwest::StatusCode;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use windlass_core::chain::ChainId;
+use windlass_core::range::BlockRange;
+
+use super::endpoint::Endpoint;
+use super::envelope::{Answer, ErrorObject, Request};
+use super::error::RpcError;
+use super::header::{BlockTag, Header};
+use super::hex::Hex;
+use super::log::{Blocks, LogFilter, Query, RpcLog};
+use super::range_limit;
+use super::transport::{REQUEST_TIMEOUT, Reply, Transport};
+
+/// JSON-RPC codes by which providers say "too many requests".
+const RATE_LIMIT_CODES: [i64; 2] = [429, -32005];
+/// Words by which they say it under another code.
+const RATE_LIMIT_WORDS: [&str; 4] =
+    ["rate limit", "too many requests", "request limit", "compute units per second"];
+
+/// A client for one endpoint. Cheap to clone; clones share their connections.
+#[derive(Clone)]
+pub struct EvmRpc {
+    transport: Transport,
+}
+
+impl fmt::Debug for EvmRpc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("EvmRpc").field(&self.place()).finish()
+    }
+}
+
+impl EvmRpc {
+    /// A client with the usual time limit. The process must have a TLS provider installed.
+    pub fn new(url: &str) -> Result<Self, RpcError> {
+        Self::with_timeout(url, REQUEST_TIMEOUT)
+    }
+
+    /// A client whose requests take at most `timeout` each.
+    pub fn with_timeout(url: &str, timeout: Duration) -> Result<Self, RpcError> {
+        Ok(Self { transport: Transport::new(Endpoint::parse(url)?, timeout)? })
+    }
+
+    /// Scheme, host and port: what may be printed.
+    pub fn place(&self) -> &str {
+        &self.transport.endpoint.place
+    }
+
+    /// Which chain the endpoint serves.
+    pub async fn chain_id(&self) -> Result<ChainId, RpcError> {
+        let method = "eth_chainId";
+        let Hex(id) = self.required::<Hex<u64>>(method, ()).await?;
+        ChainId::new(id).map_err(|error| self.malformed(method, &error))
+    }
+
+    /// The head's height.
+    pub async fn block_number(&self) -> Result<u64, RpcError> {
+        self.required::<Hex<u64>>("eth_blockNumber", ()).await.map(|Hex(number)| number)
+    }
+
+    /// A header by tag or height; `None` when the node does not have it.
+    pub async fn header(&self, tag: BlockTag) -> Result<Option<Header>, RpcError> {
+        self.call("eth_getBlockByNumber", (tag, false)).await
+    }
+
+    /// A header by hash; `None` when the node does not have it.
+    pub async fn header_by_hash(&self, hash: B256) -> Result<Option<Header>, RpcError> {
+        self.call("eth_getBlockByHash", (hash, false)).await
+    }
+
+    /// The logs of a range of blocks, in the order the node gives them.
+    pub async fn logs(&self, range: BlockRange, filter: &LogFilter) -> Result<Vec<RpcLog>, RpcError> {
+        self.required("eth_getLogs", (Query::new(Blocks::Range(range), filter),)).await
+    }
+
+    /// The logs of one block, whichever fork it is on.
+    pub async fn logs_by_hash(&self, block: B256, filter: &LogFilter) -> Result<Vec<RpcLog>, RpcError> {
+        self.required("eth_getLogs", (Query::new(Blocks::Hash(block), filter),)).await
+    }
+
+    /// The code at an address; empty when there is no contract.
+    pub async fn code(&self, address: Address, at: BlockTag) -> Result<Bytes, RpcError> {
+        let Hex(code) = self.required::<Hex<Vec<u8>>>("eth_getCode", (address, at)).await?;
+        Ok(code.into())
+    }
+
+    /// The balance of an address, in the chain's smallest unit.
+    pub async fn balance(&self, address: Address, at: BlockTag) -> Result<U256, RpcError> {
+        self.required("eth_getBalance", (address, at)).await
+    }
+
+    /// Any method; the result as it came, `null` included.
+    pub async fn raw(&self, method: &str, params: &RawValue) -> Result<Box<RawValue>, RpcError> {
+        let reply = self.send(method, params).await?;
+        let result: Option<&RawValue> = self.read(method, &reply)?;
+        Ok(result.map_or_else(|| RawValue::NULL.to_owned(), ToOwned::to_owned))
+    }
+
+    async fn required<T: for<'a> Deserialize<'a>>(
+        &self,
+        method: &str,
+        params: impl Serialize,
+    ) -> Result<T, RpcError> {
+        self.call(method, params).await?.ok_or_else(|| self.malformed(method, &"there is no result"))
+    }
+
+    async fn call<T: for<'a> Deserialize<'a>>(
+        &self,
+        method: &str,
+        params: impl Serialize,
+    ) -> Result<Option<T>, RpcError> {
+        let reply = self.send(method, params).await?;
+        self.read(method, &reply)
+    }
+
+    async fn send(&self, method: &str, params: impl Serialize) -> Result<Reply, RpcError> {
+        let body = serde_json::to_vec(&Request::new(method, params))
+            .map_err(|error| self.malformed(method, &error))?;
+        self.transport.post(body).await
+    }
+
+    /// Reads an answer. An error in the body says more than the status does, so it goes first.
+    fn read<'a, T: Deserialize<'a>>(&self, method: &str, reply: &'a Reply) -> Result<Option<T>, RpcError> {
+        let answer = serde_json::from_slice::<Answer<'a, T>>(&reply.body);
+        match answer {
+            Ok(Answer { error: Some(error), .. }) => Err(self.refused(method, reply, &error)),
+            _ if reply.status == StatusCode::TOO_MANY_REQUESTS => {
+                Err(self.rate_limited("status 429".to_owned(), reply))
+            }
+            _ if !reply.status.is_success() => {
+                Err(RpcError::Status { place: self.place().to_owned(), status: reply.status.as_u16() })
+            }
+            Ok(answer) => Ok(answer.result),
+            Err(error) => Err(self.malformed(method, &error)),
+        }
+    }
+
+    fn refused(&self, method: &str, reply: &Reply, error: &ErrorObject<'_>) -> RpcError {
+        let message = self.transport.endpoint.scrub(&error.message);
+        let data = error.data.map_or("", RawValue::get);
+        let place = self.place().to_owned();
+        if method == "eth_getLogs"
+            && let Some(advice) = range_limit::read(&format!("{} {data}", error.message))
+        {
+            return RpcError::RangeTooLarge { place, message, advice };
+        }
+        let words = message.to_lowercase();
+        let limited = reply.status == StatusCode::TOO_MANY_REQUESTS
+            || RATE_LIMIT_CODES.contains(&error.code)
+            || RATE_LIMIT_WORDS.iter().any(|phrase| words.contains(phrase));
+        if limited {
+            return self.rate_limited(message, reply);
+        }
+        RpcError::Refused { place, method: method.to_owned(), code: error.code, message }
+    }
+
+    fn rate_limited(&self, message: String, reply: &Reply) -> RpcError {
+        RpcError::RateLimited { place: self.place().to_owned(), message, retry_after: reply.retry_after }
+    }
+
+    fn malformed(&self, method: &str, reason: &dyn fmt::Display) -> RpcError {
+        RpcError::Malformed {
+            place: self.place().to_owned(),
+            method: method.to_owned(),
+            reason: self.transport.endpoint.scrub(&reason.to_string()),
+        }
+    }
+}

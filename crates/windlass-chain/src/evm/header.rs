@@ -1,0 +1,97 @@
+//! Blocks, as far as they are needed: the header.
+
+use alloy_primitives::{B256, Bloom};
+use serde::{Deserialize, Serialize, Serializer};
+use windlass_core::chain::BlockHeader;
+
+use super::hex;
+
+/// Which block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockTag {
+    /// The head.
+    Latest,
+    /// The last block that is safe, as the node says.
+    Safe,
+    /// The last block that is final, as the node says.
+    Finalized,
+    /// The first block.
+    Earliest,
+    /// By height.
+    Number(u64),
+}
+
+impl Serialize for BlockTag {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Latest => serializer.serialize_str("latest"),
+            Self::Safe => serializer.serialize_str("safe"),
+            Self::Finalized => serializer.serialize_str("finalized"),
+            Self::Earliest => serializer.serialize_str("earliest"),
+            Self::Number(number) => serializer.collect_str(&format_args!("{number:#x}")),
+        }
+    }
+}
+
+/// A block's header with its bloom.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "Wire")]
+pub struct Header {
+    /// What is kept of it.
+    pub block: BlockHeader,
+    /// Which addresses and topics its logs may have: a log that the bloom excludes
+    /// is not there, and a bloom that is not empty wants logs.
+    pub logs_bloom: Box<Bloom>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wire {
+    #[serde(deserialize_with = "hex::de")]
+    number: u64,
+    #[serde(deserialize_with = "hex::de")]
+    hash: [u8; 32],
+    #[serde(deserialize_with = "hex::de")]
+    parent_hash: [u8; 32],
+    #[serde(deserialize_with = "hex::de")]
+    timestamp: u64,
+    #[serde(deserialize_with = "hex::de")]
+    logs_bloom: [u8; 256],
+}
+
+impl From<Wire> for Header {
+    fn from(wire: Wire) -> Self {
+        let block = BlockHeader {
+            number: wire.number,
+            hash: B256::from(wire.hash),
+            parent_hash: B256::from(wire.parent_hash),
+            timestamp_s: wire.timestamp,
+        };
+        Self { block, logs_bloom: Box::new(Bloom::from(wire.logs_bloom)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_words_or_hexadecimal() {
+        let tags = [BlockTag::Latest, BlockTag::Finalized, BlockTag::Number(0), BlockTag::Number(255)];
+        let text = serde_json::to_string(&tags).expect("json");
+        assert_eq!(text, r#"["latest","finalized","0x0","0xff"]"#);
+    }
+
+    #[test]
+    fn a_header_needs_its_hash_and_its_bloom() {
+        let zeros = |bytes: usize| format!("0x{}", "00".repeat(bytes));
+        let mut json = serde_json::json!({
+            "number": "0x1f", "hash": zeros(32), "parentHash": zeros(32), "timestamp": "0x5",
+            "logsBloom": zeros(256), "transactions": [], "difficulty": "0x0",
+        });
+        let header: Header = serde_json::from_str(&json.to_string()).expect("a header");
+        assert_eq!((header.block.number, header.block.timestamp_s), (31, 5));
+        json["hash"] = serde_json::Value::Null;
+        assert!(serde_json::from_str::<Header>(&json.to_string()).is_err());
+    }
+}

@@ -1,0 +1,96 @@
+//! Hexadecimal to fixed arrays and numbers, without a detour.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::Deserializer;
+use serde::de::{Error, Visitor};
+
+/// What a hexadecimal text can become.
+pub(crate) trait FromHex: Sized {
+    const EXPECTED: &'static str;
+    /// Reads the digits behind `0x`.
+    fn from_digits(digits: &[u8]) -> Option<Self>;
+}
+
+impl FromHex for u64 {
+    const EXPECTED: &'static str = "a number as `0x1f`";
+    fn from_digits(digits: &[u8]) -> Option<Self> {
+        if digits.is_empty() || digits.len() > 16 {
+            return None;
+        }
+        digits.iter().try_fold(0, |number: u64, digit| Some(number << 4 | u64::from(nibble(*digit)?)))
+    }
+}
+
+impl<const N: usize> FromHex for [u8; N] {
+    const EXPECTED: &'static str = "a hexadecimal text of its length";
+    fn from_digits(digits: &[u8]) -> Option<Self> {
+        let mut bytes = [0; N];
+        alloy_primitives::hex::decode_to_slice(digits, &mut bytes).ok()?;
+        Some(bytes)
+    }
+}
+
+impl FromHex for Vec<u8> {
+    const EXPECTED: &'static str = "a hexadecimal text";
+    fn from_digits(digits: &[u8]) -> Option<Self> {
+        alloy_primitives::hex::decode(digits).ok()
+    }
+}
+
+fn nibble(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+}
+
+/// Reads `0x…` text.
+pub(crate) fn parse<T: FromHex>(text: &str) -> Option<T> {
+    T::from_digits(text.as_bytes().strip_prefix(b"0x")?)
+}
+
+/// For `#[serde(deserialize_with)]`: `0x…` into `T`.
+pub(crate) fn de<'de, D: Deserializer<'de>, T: FromHex>(deserializer: D) -> Result<T, D::Error> {
+    deserializer.deserialize_str(HexVisitor(PhantomData))
+}
+
+struct HexVisitor<T>(PhantomData<T>);
+
+impl<T: FromHex> Visitor<'_> for HexVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(T::EXPECTED)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        parse(text).ok_or_else(|| E::custom(format_args!("expected {}", T::EXPECTED)))
+    }
+}
+
+/// A value read from `0x…`, for lists and options.
+pub(crate) struct Hex<T>(pub(crate) T);
+
+impl<'de, T: FromHex> serde::Deserialize<'de> for Hex<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        de(deserializer).map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_arrays_are_read_strictly() {
+        assert_eq!(parse("0x0"), Some(0_u64));
+        assert_eq!(parse("0xffffffffffffffff"), Some(u64::MAX));
+        assert_eq!(parse("0x00ff"), Some([0_u8, 255]));
+        assert_eq!(parse("0x"), Some(Vec::<u8>::new()));
+        for text in ["", "0x", "ff", "0x10000000000000000", "0xg", "-0x1", "0x+1"] {
+            assert_eq!(parse::<u64>(text), None, "{text}");
+        }
+        for text in ["0x00", "0x0", "0x000000", "0x00gg"] {
+            assert_eq!(parse::<[u8; 2]>(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! An HTTP server on a loopback port that gives one prepared answer to one request.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Once;
+use std::thread::JoinHandle;
+
+use windlass_chain::evm::EvmRpc;
+
+static PROVIDER: Once = Once::new();
+
+/// A server for one request; `join` gives the request's body.
+pub(crate) struct Server {
+    pub(crate) url: String,
+    handle: JoinHandle<String>,
+}
+
+/// What the binary does at its start: without a provider no client can be built.
+pub(crate) fn install_tls() {
+    PROVIDER.call_once(|| {
+        rustls::crypto::ring::default_provider().install_default().expect("the only provider");
+    });
+}
+
+/// Serves `answer` (a whole HTTP answer, or part of one) to the first request, then closes.
+pub(crate) fn serve(answer: impl Into<Vec<u8>>) -> Server {
+    install_tls();
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let answer = answer.into();
+    let handle = std::thread::spawn(move || {
+        let (stream, _) = listener.accept().expect("a client");
+        respond(stream, &answer)
+    });
+    Server { url: format!("http://127.0.0.1:{port}/v2/hunter2hunter2"), handle }
+}
+
+impl Server {
+    pub(crate) fn client(&self) -> EvmRpc {
+        EvmRpc::new(&self.url).expect("a client")
+    }
+
+    pub(crate) fn request(self) -> serde_json::Value {
+        serde_json::from_str(&self.handle.join().expect("served")).expect("json")
+    }
+}
+
+/// A whole HTTP answer.
+pub(crate) fn http(status: &str, headers: &str, body: &str) -> String {
+    format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\n\r\n{body}", body.len())
+}
+
+/// A JSON-RPC result.
+pub(crate) fn result(json: &str) -> String {
+    http("200 OK", "", &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{json}}}"#))
+}
+
+/// A JSON-RPC error.
+pub(crate) fn error(status: &str, code: i64, message: &str) -> String {
+    let error = serde_json::json!({ "code": code, "message": message });
+    http(status, "", &format!(r#"{{"jsonrpc":"2.0","id":1,"error":{error}}}"#))
+}
+
+fn respond(mut stream: TcpStream, answer: &[u8]) -> String {
+    let mut reader = BufReader::new(stream.try_clone().expect("a reader"));
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).expect("a header");
+        if line.trim().is_empty() {
+            break;
+        }
+        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().expect("a length");
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).expect("a body");
+    stream.write_all(answer).expect("answered");
+    String::from_utf8(body).expect("text")
+}

@@ -1,0 +1,36 @@
+//! The state as it was after one block.
+
+use alloy_primitives::{Address, B256, U256};
+
+use super::{AccountState, World};
+use crate::chain::ledger::Ledger;
+
+/// The world after `block`, with the canonical hashes up to it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub(crate) world: &'a World,
+    pub(crate) ledger: &'a Ledger,
+    pub(crate) block: u64,
+}
+
+impl View<'_> {
+    /// The account after the block.
+    pub(crate) fn account(&self, address: Address) -> Option<AccountState> {
+        self.world.account(self.block, address)
+    }
+
+    /// The next nonce of the account.
+    pub(crate) fn nonce(&self, address: Address) -> u64 {
+        self.account(address).map_or(0, |account| account.nonce)
+    }
+
+    /// The balance of the account.
+    pub(crate) fn balance(&self, address: Address) -> U256 {
+        self.account(address).map_or(U256::ZERO, |account| account.balance)
+    }
+
+    /// The hash of a canonical block, as the BLOCKHASH opcode asks for it.
+    pub(crate) fn block_hash(&self, number: u64) -> B256 {
+        self.ledger.block(number).map_or(B256::ZERO, |block| block.hash())
+    }
+}

@@ -1,0 +1,137 @@
+//! JSON-RPC over HTTP, with the faults that only HTTP and TCP can have.
+
+use std::{convert::Infallible, sync::Arc};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{
+        ConnectInfo, DefaultBodyLimit, State,
+        ws::{WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
+    },
+    http::{
+        Response, StatusCode,
+        header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER},
+    },
+    response::IntoResponse,
+    routing::{get, post},
+};
+use bytes::Bytes;
+use futures_util::{StreamExt, stream};
+
+use super::{dispatch::Dispatcher, envelope::Payload, listener::ResetSwitch, reply::Reply, ws};
+use crate::{
+    faults::{Answer, WireFault},
+    node::RpcError,
+};
+
+/// The largest request, as in geth.
+pub const MAX_BODY_BYTES: usize = 5 << 20;
+
+const GREETING: &str = "a development chain: POST JSON-RPC to /, or open a WebSocket at / or /ws\n";
+
+/// Every route of the server.
+pub(super) fn router(dispatcher: Arc<Dispatcher>) -> Router {
+    Router::new()
+        .route("/", post(call).get(upgrade_or_greet))
+        .route("/ws", get(upgrade_or_greet))
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .with_state(dispatcher)
+}
+
+async fn upgrade_or_greet(
+    State(dispatcher): State<Arc<Dispatcher>>,
+    ConnectInfo(reset): ConnectInfo<ResetSwitch>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Response<Body> {
+    match upgrade {
+        Ok(upgrade) => upgrade
+            .max_message_size(MAX_BODY_BYTES)
+            .on_upgrade(move |socket| ws::serve(socket, dispatcher, reset)),
+        Err(_) => GREETING.into_response(),
+    }
+}
+
+async fn call(
+    State(dispatcher): State<Arc<Dispatcher>>,
+    ConnectInfo(reset): ConnectInfo<ResetSwitch>,
+    body: Bytes,
+) -> Response<Body> {
+    let admitted = dispatcher.admit(Payload::read(&body));
+    dispatcher.wait(admitted.delay()).await;
+    let answer_all = || {
+        dispatcher.reply(&admitted, |call, fate| {
+            unsupported(&call.method).unwrap_or_else(|| dispatcher.answer(call, fate))
+        })
+    };
+    let Some(fault) = admitted.wire() else {
+        let (reply, status) = answer_all();
+        return full(reply, status);
+    };
+    dispatcher.happened(fault.kind());
+    match fault {
+        WireFault::TooManyRequests { retry_after_s } => too_many_requests(retry_after_s),
+        WireFault::ServerError { status } => server_error(status),
+        WireFault::Truncate => truncated(answer_all().0),
+        WireFault::Reset => cut_off(&reset),
+        WireFault::TimeOut { hold } => {
+            dispatcher.sleep(hold).await;
+            cut_off(&reset)
+        }
+    }
+}
+
+/// The connection breaks before a byte of this response is written.
+fn cut_off(reset: &ResetSwitch) -> Response<Body> {
+    reset.trip();
+    Response::default()
+}
+
+/// Subscriptions need a connection that can speak first.
+fn unsupported(method: &str) -> Option<Answer> {
+    matches!(method, "eth_subscribe" | "eth_unsubscribe")
+        .then(|| Answer::from(Err(RpcError::new(-32601, "notifications not supported"))))
+}
+
+fn full(reply: Reply, status: u16) -> Response<Body> {
+    if reply.is_empty() {
+        return Response::default();
+    }
+    let len = reply.len();
+    let pieces = stream::iter(reply.into_pieces()).map(Ok::<Bytes, Infallible>);
+    json(status, len, Body::from_stream(pieces))
+}
+
+/// Promises the whole, sends half, and breaks off.
+fn truncated(reply: Reply) -> Response<Body> {
+    let whole = reply.into_bytes();
+    let half = whole.slice(..whole.len() / 2);
+    let broken_off = async {
+        // What was queued is written while the body is not ready.
+        tokio::task::yield_now().await;
+        Err(std::io::Error::other("a truncated body was asked for"))
+    };
+    let body = stream::iter([Ok(half)]).chain(stream::once(broken_off));
+    json(200, whole.len(), Body::from_stream(body))
+}
+
+fn json(status: u16, len: usize, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
+    response.headers_mut().insert(CONTENT_TYPE, "application/json".parse().expect("plain ASCII"));
+    response.headers_mut().insert(CONTENT_LENGTH, len.into());
+    response
+}
+
+fn too_many_requests(retry_after_s: u32) -> Response<Body> {
+    let mut reply = Reply::default();
+    reply.push(None, Err(RpcError::new(429, "Too Many Requests")));
+    let mut response = full(reply, 429);
+    response.headers_mut().insert(RETRY_AFTER, retry_after_s.into());
+    response
+}
+
+fn server_error(status: u16) -> Response<Body> {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    (status, format!("<html><body><h1>{status}</h1></body></html>\n")).into_response()
+}

@@ -1,0 +1,11 @@
+//! The chain: pool, blocks, reorgs, state and RPC methods.
+
+mod blocks;
+mod calls;
+mod fees;
+mod logs;
+mod mining;
+mod model;
+mod pool;
+mod reorg;
+mod support;

@@ -1,0 +1,7 @@
+//! Each fault as a client meets it, and counted.
+
+mod answers;
+mod lag;
+mod limits;
+mod plan;
+mod wire;

@@ -1,0 +1,9 @@
+//! The devnet seen from outside, over loopback.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod chain;
+mod client;
+mod faults;
+mod rpc;
+mod synthetic;

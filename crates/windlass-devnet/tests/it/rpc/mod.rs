@@ -1,0 +1,4 @@
+//! The transport: envelopes, limits, WebSocket, start and stop.
+
+mod http;
+mod ws;

@@ -1,0 +1,123 @@
+//! Jobs are finished, prolonged, given back; and who may do so.
+
+use windlass_core::error::StoreError;
+use windlass_core::job::{JobId, JobState, JobTicket};
+use windlass_core::lease::Epoch;
+
+use super::support::{Well, claim, claim_runs, dead, enqueue, list, payloads, refused, retry, tickets};
+use crate::harness::Harness;
+use crate::make::{TTL_MS, ms};
+
+pub async fn a_finished_job_is_gone_and_its_lane_is_free(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let ids = enqueue(&*store, "q", &[("a", "1"), ("a", "2")]).await;
+    let jobs = claim(&*store, "q", "w1").await;
+    assert_eq!(store.complete_jobs(&tickets(&jobs)).await.well(), []);
+    assert_eq!(store.show_job(ids[0]).await.well(), None);
+    assert_eq!(payloads(&claim(&*store, "q", "w2").await), ["2"]);
+}
+
+pub async fn finishing_part_of_a_run_keeps_the_rest_held(harness: &dyn Harness) {
+    let store = harness.open().await;
+    enqueue(&*store, "q", &[("a", "1"), ("a", "2"), ("a", "3")]).await;
+    let jobs = claim_runs(&*store, "q", "w1", 3).await;
+    assert_eq!(store.complete_jobs(&tickets(&jobs[..2])).await.well(), []);
+    assert!(claim(&*store, "q", "w2").await.is_empty());
+    let rest = list(&*store, "q", false).await;
+    assert_eq!((rest.len(), rest[0].id, rest[0].state), (1, jobs[2].ticket.job, JobState::Running));
+    assert_eq!(rest[0].at, jobs[2].lease_until);
+    assert_eq!(store.complete_jobs(&tickets(&jobs[2..])).await.well(), []);
+    assert!(list(&*store, "q", false).await.is_empty());
+}
+
+pub async fn a_gap_leaves_the_whole_lane_untouched(harness: &dyn Harness) {
+    let store = harness.open().await;
+    enqueue(&*store, "q", &[("a", "1"), ("a", "2"), ("a", "3"), ("b", "4")]).await;
+    let jobs = claim_runs(&*store, "q", "w", 3).await;
+    let gap = [jobs[0].ticket, jobs[2].ticket, jobs[3].ticket];
+    assert_eq!(store.complete_jobs(&gap).await.well(), [jobs[0].ticket, jobs[2].ticket]);
+    let headless = [jobs[1].ticket, jobs[2].ticket];
+    assert_eq!(store.complete_jobs(&headless).await.well(), headless);
+    let open: Vec<JobId> = list(&*store, "q", false).await.iter().map(|row| row.id).collect();
+    assert_eq!(open, [jobs[0].ticket.job, jobs[1].ticket.job, jobs[2].ticket.job], "only b is finished");
+}
+
+pub async fn a_job_is_finished_once(harness: &dyn Harness) {
+    let store = harness.open().await;
+    enqueue(&*store, "q", &[("a", "1"), ("a", "2")]).await;
+    let jobs = claim_runs(&*store, "q", "w", 2).await;
+    let first = tickets(&jobs[..1]);
+    assert_eq!(store.complete_jobs(&first).await.well(), []);
+    assert_eq!(store.complete_jobs(&first).await.well(), first);
+    assert_eq!(list(&*store, "q", false).await.len(), 1);
+}
+
+pub async fn a_late_holder_finishes_while_nobody_took_over(harness: &dyn Harness) {
+    let store = harness.open().await;
+    enqueue(&*store, "q", &[("a", "1")]).await;
+    let jobs = claim(&*store, "q", "w").await;
+    harness.clock().advance_ms(50 * TTL_MS as i64);
+    assert_eq!(store.complete_jobs(&tickets(&jobs)).await.well(), []);
+    assert!(list(&*store, "q", false).await.is_empty());
+}
+
+pub async fn a_zombie_can_do_nothing_to_its_former_lane(harness: &dyn Harness) {
+    let store = harness.open().await;
+    enqueue(&*store, "q", &[("a", "1"), ("a", "2")]).await;
+    let old = tickets(&claim(&*store, "q", "zombie").await);
+    harness.clock().advance_ms(TTL_MS as i64);
+    let new = claim(&*store, "q", "w").await;
+    let before = list(&*store, "q", false).await;
+    assert_eq!(store.complete_jobs(&old).await.well(), old);
+    assert_eq!(store.extend_jobs(&old, ms(99_000)).await.well(), old);
+    refused!(store.fail_job(&retry(old[0], "late", 0)).await, StoreError::Fenced { epoch: 1, .. });
+    refused!(store.fail_job(&dead(old[0], "late")).await, StoreError::Fenced { .. });
+    store.release_jobs(&old).await.well();
+    assert_eq!(list(&*store, "q", false).await, before);
+    assert!(list(&*store, "q", true).await.is_empty());
+    assert_eq!(store.complete_jobs(&tickets(&new)).await.well(), []);
+}
+
+pub async fn a_ticket_dies_with_the_hold_it_came_from(harness: &dyn Harness) {
+    let store = harness.open().await;
+    enqueue(&*store, "q", &[("a", "1"), ("b", "2")]).await;
+    let jobs = tickets(&claim(&*store, "q", "w").await);
+    store.release_jobs(&jobs[..1]).await.well();
+    store.fail_job(&retry(jobs[1], "no", 0)).await.well();
+    assert_eq!(store.complete_jobs(&jobs).await.well(), jobs, "free lanes are nobody's");
+    assert_eq!(store.extend_jobs(&jobs, ms(1)).await.well(), jobs);
+    assert_eq!(list(&*store, "q", false).await.len(), 2);
+}
+
+pub async fn tickets_of_unknown_lanes_are_refused(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let forged = [JobTicket { job: JobId { lane: 4_711, seq: 1 }, epoch: Epoch(1) }];
+    assert_eq!(store.complete_jobs(&forged).await.well(), forged);
+    assert_eq!(store.extend_jobs(&forged, ms(1)).await.well(), forged);
+    store.release_jobs(&forged).await.well();
+    refused!(store.fail_job(&retry(forged[0], "x", 0)).await, StoreError::Fenced { .. });
+}
+
+pub async fn extending_holds_lanes_longer_from_now_on(harness: &dyn Harness) {
+    let (store, clock) = (harness.open().await, harness.clock());
+    enqueue(&*store, "q", &[("a", "1"), ("b", "2")]).await;
+    let jobs = claim(&*store, "q", "w1").await;
+    clock.advance_ms(TTL_MS as i64 - 1);
+    assert_eq!(store.extend_jobs(&tickets(&jobs[..1]), ms(TTL_MS)).await.well(), []);
+    clock.advance_ms(TTL_MS as i64 - 1);
+    assert_eq!(payloads(&claim(&*store, "q", "w2").await), ["2"], "only the other one ran out");
+    clock.advance_ms(1);
+    assert_eq!(payloads(&claim(&*store, "q", "w2").await), ["1"]);
+}
+
+pub async fn giving_lanes_back_takes_no_attempt(harness: &dyn Harness) {
+    let store = harness.open().await;
+    enqueue(&*store, "q", &[("a", "1"), ("a", "2")]).await;
+    let jobs = claim_runs(&*store, "q", "w1", 2).await;
+    store.release_jobs(&tickets(&jobs)).await.well();
+    let row = &list(&*store, "q", false).await[0];
+    assert_eq!((row.state, row.attempts, &row.owner), (JobState::Waiting, 0, &None));
+    let again = claim_runs(&*store, "q", "w2", 2).await;
+    assert_eq!((payloads(&again), again[0].attempt), (vec!["1", "2"], 1));
+    assert_eq!(again[0].ticket.epoch, jobs[0].ticket.epoch.next());
+}

@@ -1,0 +1,41 @@
+//! What a store brings so that the suite can run against it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use windlass_core::store::Store;
+
+use crate::clock::ManualClock;
+
+/// One fresh database, and the clock that its handles read.
+#[async_trait]
+pub trait Harness: Send + Sync {
+    /// Opens another handle on the same database, as another process would.
+    /// A database that lives in one handle only gives that handle again.
+    async fn open(&self) -> Arc<dyn Store>;
+
+    /// The clock of every handle.
+    fn clock(&self) -> Arc<ManualClock>;
+
+    /// Whether the database outlives its last handle.
+    fn durable(&self) -> bool {
+        true
+    }
+
+    /// A restart: closes a handle and opens a new one. What cannot outlive its
+    /// handle is kept open.
+    async fn restart(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
+        if !self.durable() {
+            return store;
+        }
+        store.close().await;
+        drop(store);
+        self.open().await
+    }
+
+    /// A crash: drops a handle without a word and opens a new one.
+    async fn crash(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
+        drop(store);
+        self.open().await
+    }
+}

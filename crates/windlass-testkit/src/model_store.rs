@@ -1,0 +1,229 @@
+//! The reference model behind the store ports: a store in memory without SQL.
+//!
+//! It proves that the conformance suite is consistent in itself, and serves tests
+//! of whatever only needs some store.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use windlass_core::chain::{BlockHeader, ChainId};
+use windlass_core::commit::{Commit, Written};
+use windlass_core::cursor::Cursor;
+use windlass_core::error::{StoreError, StoreResult};
+use windlass_core::event::LogEvent;
+use windlass_core::job::{
+    ClaimedJob, JobClaim, JobFailure, JobFilter, JobId, JobRow, JobTicket, QueueCounts,
+};
+use windlass_core::lease::Lease;
+use windlass_core::name::{CursorName, LeaseName, Owner, Sink, StateKey};
+use windlass_core::outbox::{
+    ClaimedMessages, DeadMessage, DeliveryFailure, DeliveryHold, MessageClaim, SinkDepth, SinkStart,
+};
+use windlass_core::range::{BlockRange, RangeClaim};
+use windlass_core::store::{Cursors, Door, Events, Health, Jobs, Leases, Outbox, Ranges, Store, StoreInfo};
+use windlass_core::time::{Clock, Timestamp};
+
+use crate::clock::ManualClock;
+use crate::harness::Harness;
+use crate::model::Model;
+
+/// A handle on a model.
+pub struct ModelStore {
+    model: Arc<Mutex<Model>>,
+    clock: Arc<dyn Clock>,
+    is_closed: AtomicBool,
+}
+
+impl ModelStore {
+    /// A new, empty store.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self::on(Arc::default(), clock)
+    }
+
+    /// A handle on a model that others may have handles on.
+    pub fn on(model: Arc<Mutex<Model>>, clock: Arc<dyn Clock>) -> Self {
+        Self { model, clock, is_closed: AtomicBool::new(false) }
+    }
+
+    fn with<T>(&self, call: impl FnOnce(&mut Model, Timestamp) -> T) -> StoreResult<T> {
+        if self.is_closed.load(Ordering::SeqCst) {
+            return Err(StoreError::Closed);
+        }
+        let mut model = self.model.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(call(&mut model, self.clock.now()))
+    }
+}
+
+/// A model as the suite's database.
+#[derive(Default)]
+pub struct ModelHarness {
+    model: Arc<Mutex<Model>>,
+    clock: Arc<ManualClock>,
+}
+
+#[async_trait]
+impl Harness for ModelHarness {
+    async fn open(&self) -> Arc<dyn Store> {
+        Arc::new(ModelStore::on(self.model.clone(), self.clock.clone()))
+    }
+
+    fn clock(&self) -> Arc<ManualClock> {
+        self.clock.clone()
+    }
+}
+
+#[async_trait]
+impl Door for ModelStore {
+    async fn commit(&self, commit: Commit) -> StoreResult<Vec<Written>> {
+        self.with(|model, now| model.commit(&commit, now))?
+    }
+}
+
+#[async_trait]
+impl Leases for ModelStore {
+    async fn acquire_lease(
+        &self,
+        name: &LeaseName,
+        owner: &Owner,
+        ttl: Duration,
+    ) -> StoreResult<Option<Lease>> {
+        self.with(|model, now| model.acquire_lease(name, owner, ttl, now))
+    }
+
+    async fn extend_lease(&self, lease: &Lease, ttl: Duration) -> StoreResult<Lease> {
+        self.with(|model, now| model.extend_lease(lease, ttl, now))?
+    }
+
+    async fn release_lease(&self, lease: &Lease) -> StoreResult<bool> {
+        self.with(|model, now| model.release_lease(lease, now))
+    }
+
+    async fn list_leases(&self) -> StoreResult<Vec<Lease>> {
+        self.with(|model, _| model.list_leases())
+    }
+}
+
+#[async_trait]
+impl Jobs for ModelStore {
+    async fn claim_jobs(&self, claim: &JobClaim) -> StoreResult<Vec<ClaimedJob>> {
+        self.with(|model, now| model.claim_jobs(claim, now))?
+    }
+
+    async fn extend_jobs(&self, tickets: &[JobTicket], ttl: Duration) -> StoreResult<Vec<JobTicket>> {
+        self.with(|model, now| model.extend_jobs(tickets, now.after(ttl)))
+    }
+
+    async fn complete_jobs(&self, tickets: &[JobTicket]) -> StoreResult<Vec<JobTicket>> {
+        self.with(|model, now| model.complete_jobs(tickets, now))
+    }
+
+    async fn fail_job(&self, failure: &JobFailure) -> StoreResult<()> {
+        self.with(|model, now| model.fail_job(failure, now))?
+    }
+
+    async fn release_jobs(&self, tickets: &[JobTicket]) -> StoreResult<()> {
+        self.with(|model, now| model.release_jobs(tickets, now))
+    }
+
+    async fn requeue_dead_jobs(&self, ids: &[JobId]) -> StoreResult<Vec<JobId>> {
+        self.with(|model, now| model.requeue_dead_jobs(ids, now))
+    }
+
+    async fn list_jobs(&self, filter: &JobFilter) -> StoreResult<Vec<JobRow>> {
+        self.with(|model, now| model.list_jobs(filter, now))
+    }
+
+    async fn show_job(&self, id: JobId) -> StoreResult<Option<JobRow>> {
+        self.with(|model, now| model.show_job(id, now))
+    }
+
+    async fn count_jobs(&self) -> StoreResult<Vec<QueueCounts>> {
+        self.with(|model, now| model.count_jobs(now))
+    }
+}
+
+#[async_trait]
+impl Ranges for ModelStore {
+    async fn claim_range(&self, claim: &RangeClaim) -> StoreResult<Option<(BlockRange, ClaimedJob)>> {
+        self.with(|model, now| model.claim_range(claim, now))?
+    }
+}
+
+#[async_trait]
+impl Cursors for ModelStore {
+    async fn cursor(&self, name: &CursorName) -> StoreResult<Option<Cursor>> {
+        self.with(|model, _| model.cursor(name))
+    }
+}
+
+#[async_trait]
+impl Outbox for ModelStore {
+    async fn register_sink(&self, sink: &Sink, start: SinkStart) -> StoreResult<bool> {
+        self.with(|model, now| model.register_sink(sink, start, now))
+    }
+
+    async fn claim_messages(&self, claim: &MessageClaim) -> StoreResult<Vec<ClaimedMessages>> {
+        self.with(|model, now| model.claim_messages(claim, now))?
+    }
+
+    async fn mark_delivered(&self, hold: DeliveryHold, up_to: i64) -> StoreResult<()> {
+        self.with(|model, now| model.mark_delivered(hold, up_to, now))?
+    }
+
+    async fn fail_delivery(&self, failure: &DeliveryFailure) -> StoreResult<()> {
+        self.with(|model, now| model.fail_delivery(failure, now))?
+    }
+
+    async fn list_dead_messages(&self, sink: Option<&Sink>, limit: u32) -> StoreResult<Vec<DeadMessage>> {
+        self.with(|model, _| model.list_dead_messages(sink, limit))
+    }
+
+    async fn requeue_dead_messages(&self, ids: &[JobId]) -> StoreResult<u64> {
+        self.with(|model, now| model.requeue_dead_messages(ids, now))
+    }
+
+    async fn prune_outbox(&self, limit: u32) -> StoreResult<u64> {
+        self.with(|model, _| model.prune_outbox(limit))
+    }
+
+    async fn outbox_depth(&self) -> StoreResult<Vec<SinkDepth>> {
+        self.with(|model, _| model.outbox_depth())
+    }
+}
+
+#[async_trait]
+impl Events for ModelStore {
+    async fn events(&self, chain: ChainId, from: (u64, u32), limit: u32) -> StoreResult<Vec<LogEvent>> {
+        self.with(|model, _| model.events(chain, from, limit))
+    }
+
+    async fn count_events(&self, chain: ChainId) -> StoreResult<u64> {
+        self.with(|model, _| model.count_events(chain))
+    }
+
+    async fn blocks(&self, chain: ChainId, from_block: u64, limit: u32) -> StoreResult<Vec<BlockHeader>> {
+        self.with(|model, _| model.blocks(chain, from_block, limit))
+    }
+
+    async fn state(&self, key: &StateKey) -> StoreResult<Option<String>> {
+        self.with(|model, _| model.state(key))
+    }
+}
+
+#[async_trait]
+impl Health for ModelStore {
+    async fn now(&self) -> StoreResult<Timestamp> {
+        self.with(|_, now| now)
+    }
+
+    async fn describe(&self) -> StoreResult<StoreInfo> {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        self.with(|_, _| StoreInfo { kind: "model".to_owned(), version, place: "memory".to_owned(), schema: 1 })
+    }
+
+    async fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
+    }
+}

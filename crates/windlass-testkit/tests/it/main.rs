@@ -1,0 +1,2 @@
+//! The testkit tested on its own model.
+mod scripts;

@@ -1,0 +1,28 @@
+//! Random scripts on the model itself: they meet everything they claim to.
+
+use windlass_testkit::model_store::ModelHarness;
+use windlass_testkit::script::{Budget, JobScript, LeaseScript, OutboxScript, WholeScript, check};
+
+async fn fresh() -> ModelHarness {
+    ModelHarness::default()
+}
+
+#[test]
+fn lease_scripts_meet_everything() {
+    check::<LeaseScript, _>(Budget::new(40, 120), fresh);
+}
+
+#[test]
+fn job_scripts_meet_everything() {
+    check::<JobScript, _>(Budget::new(60, 150), fresh);
+}
+
+#[test]
+fn outbox_scripts_meet_everything() {
+    check::<OutboxScript, _>(Budget::new(60, 150), fresh);
+}
+
+#[test]
+fn whole_scripts_meet_everything() {
+    check::<WholeScript, _>(Budget::new(20, 200), fresh);
+}

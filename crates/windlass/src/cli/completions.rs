@@ -1,0 +1,20 @@
+//! `windlass completions`
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use super::Cli;
+use crate::failure::Failure;
+use crate::output;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Which shell
+    shell: Shell,
+}
+
+pub(crate) fn run(args: Args) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "windlass", &mut script);
+    Ok(output::print(&String::from_utf8_lossy(&script))?)
+}

@@ -1,0 +1,9 @@
+//! `windlass jobs list`
+
+use super::page::{self, PageArgs};
+use crate::cli::global::Global;
+use crate::failure::Failure;
+
+pub(crate) async fn run(args: PageArgs, global: &Global) -> Result<(), Failure> {
+    page::run(args, false, global).await
+}

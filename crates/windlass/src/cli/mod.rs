@@ -1,0 +1,79 @@
+//! What can be typed: a folder per noun, a file per verb.
+//!
+//! Every verb has two types: its `Args`, which is what was typed, and what that
+//! means, which is what it runs on.
+
+mod completions;
+mod config;
+mod doctor;
+mod explain;
+mod global;
+mod init;
+mod jobs;
+mod status;
+mod version;
+
+use clap::{Parser, Subcommand};
+
+use crate::failure::Failure;
+use crate::output::style;
+
+/// A crash-safe back office for blockchains.
+#[derive(Debug, Parser)]
+#[command(
+    name = "windlass",
+    version,
+    styles = style::HELP,
+    max_term_width = 100,
+    propagate_version = true,
+    disable_help_subcommand = true,
+    after_help = "Exit codes: 0 done, 1 the answer is no or the input is wrong, 2 wrong usage, 130 interrupted twice."
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    global: global::GlobalArgs,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Write a configuration to start from
+    Init(init::Args),
+    /// Check configuration, database, endpoints and disk
+    Doctor(doctor::Args),
+    /// Show how everything stands
+    Status(status::Args),
+    /// Look at jobs, and retry those that were given up
+    Jobs(jobs::Args),
+    /// Show, check and document the configuration
+    Config(config::Args),
+    /// Explain an error code
+    Explain(explain::Args),
+    /// Print a shell's completion script
+    Completions(completions::Args),
+    /// Show the version
+    Version(version::Args),
+}
+
+impl Cli {
+    /// Decides about colour, before anything is printed.
+    pub(crate) fn colour(&self) {
+        self.global.colour();
+    }
+
+    /// Does what was asked.
+    pub(crate) async fn run(self) -> Result<(), Failure> {
+        let global = self.global.options();
+        match self.command {
+            Command::Init(args) => init::run(args, &global).await,
+            Command::Doctor(args) => doctor::run(args, &global).await,
+            Command::Status(args) => status::run(args, &global).await,
+            Command::Jobs(args) => jobs::run(args, &global).await,
+            Command::Config(args) => config::run(args, &global),
+            Command::Explain(args) => explain::run(args),
+            Command::Completions(args) => completions::run(args),
+            Command::Version(args) => version::run(args),
+        }
+    }
+}

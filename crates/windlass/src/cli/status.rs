@@ -1,0 +1,108 @@
+//! `windlass status`
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use serde::Serialize;
+use windlass_core::error::StoreResult;
+use windlass_core::job::QueueCounts;
+use windlass_core::lease::Lease;
+use windlass_core::outbox::SinkDepth;
+use windlass_core::store::{Store, StoreInfo};
+
+use super::global::Global;
+use crate::compose::store::{self, Access};
+use crate::failure::Failure;
+use crate::output::table::{self, Side};
+use crate::output::{self, time};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// How everything stands.
+#[derive(Debug, Serialize)]
+struct Status {
+    store: StoreInfo,
+    queues: Vec<QueueCounts>,
+    outbox: Vec<SinkDepth>,
+    leases: Vec<Lease>,
+}
+
+pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
+    let loaded = global.load()?;
+    let store = store::open(&loaded.config.database, Access::Look).await?;
+    let status = read(&store).await;
+    store.close().await;
+    let status = status?;
+    if args.json {
+        return Ok(output::json(&status)?);
+    }
+    Ok(output::print(&render(&status))?)
+}
+
+async fn read(store: &Arc<dyn Store>) -> StoreResult<Status> {
+    Ok(Status {
+        store: store.describe().await?,
+        queues: store.count_jobs().await?,
+        outbox: store.outbox_depth().await?,
+        leases: store.list_leases().await?,
+    })
+}
+
+fn render(status: &Status) -> String {
+    let StoreInfo { kind, version, place, schema } = &status.store;
+    let mut text = format!("store: {kind} {version} at {place}, schema {schema}\n");
+    section(&mut text, "jobs", queues(&status.queues));
+    section(&mut text, "outbox", outbox(&status.outbox));
+    section(&mut text, "leases", leases(&status.leases));
+    text
+}
+
+fn section(text: &mut String, title: &str, table: Option<String>) {
+    // Writing to a `String` cannot fail.
+    let _ = match table {
+        Some(table) => write!(text, "\n{title}\n{table}"),
+        None => write!(text, "\n{title}: none\n"),
+    };
+}
+
+fn queues(queues: &[QueueCounts]) -> Option<String> {
+    let header = [
+        ("queue", Side::Left),
+        ("open", Side::Right),
+        ("running lanes", Side::Right),
+        ("retrying lanes", Side::Right),
+        ("dead", Side::Right),
+    ];
+    let rows = queues.iter().map(|counts| {
+        let numbers = [counts.open, counts.running_lanes, counts.retrying_lanes, counts.dead];
+        [counts.queue.to_string()].into_iter().chain(numbers.map(|n| n.to_string())).collect()
+    });
+    (!queues.is_empty()).then(|| table::render(&header, rows))
+}
+
+fn outbox(sinks: &[SinkDepth]) -> Option<String> {
+    let header = [("sink", Side::Left), ("waiting", Side::Right), ("dead", Side::Right)];
+    let rows = sinks
+        .iter()
+        .map(|depth| vec![depth.sink.to_string(), depth.waiting.to_string(), depth.dead.to_string()]);
+    (!sinks.is_empty()).then(|| table::render(&header, rows))
+}
+
+fn leases(leases: &[Lease]) -> Option<String> {
+    let header =
+        [("lease", Side::Left), ("owner", Side::Left), ("epoch", Side::Right), ("until", Side::Left)];
+    let rows = leases.iter().map(|lease| {
+        vec![
+            lease.name.to_string(),
+            lease.owner.to_string(),
+            lease.epoch.0.to_string(),
+            time::instant(lease.expires_at),
+        ]
+    });
+    (!leases.is_empty()).then(|| table::render(&header, rows))
+}

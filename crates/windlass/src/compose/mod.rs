@@ -1,0 +1,3 @@
+//! From configuration to running parts.
+
+pub(crate) mod store;

@@ -1,0 +1,53 @@
+//! From `database.url` to an open store.
+
+use std::sync::Arc;
+
+use windlass_core::code::Code;
+use windlass_core::store::Store;
+use windlass_store_sqlite::{SqliteOptions, SqliteStore};
+
+use crate::config::database::{Database, Location, UrlError};
+use crate::failure::Failure;
+
+/// What the store is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// To look: no SQLite file is created.
+    Look,
+    /// To work: created and migrated as needed.
+    Work,
+}
+
+/// Opens the configured store.
+pub(crate) async fn open(database: &Database, access: Access) -> Result<Arc<dyn Store>, Failure> {
+    match locate(database)? {
+        Location::Sqlite(path) => {
+            let options =
+                SqliteOptions { read_only: access == Access::Look, ..SqliteOptions::file(path.clone()) };
+            // A missing file is told apart before SQLite is asked: its own words do not say so.
+            if access == Access::Look && !path.exists() {
+                return Err(absent(&path));
+            }
+            Ok(Arc::new(SqliteStore::open(options).await?))
+        }
+        Location::Postgres(_) => {
+ Err(Failure::usage("temporarily off"))
+        }
+    }
+}
+
+/// Where the database is, its secret read.
+pub(crate) fn locate(database: &Database) -> Result<Location, Failure> {
+    database.url.locate().map_err(|error| match error {
+        UrlError::Secret(error) => Failure::coded(Code::SecretMissing, error)
+            .hint("set it, or change `database.url`; `windlass config show` names its origin"),
+        UrlError::Location(error) => {
+            Failure::coded(Code::ConfigInvalid, error).hint("correct what `database.url` points to")
+        }
+    })
+}
+
+fn absent(path: &std::path::Path) -> Failure {
+    Failure::coded(Code::DatabaseUnreachable, format_args!("there is no database at `{}`", path.display()))
+        .hint("`windlass run` creates it; run this in the folder of your windlass.toml, or name it with --config")
+}

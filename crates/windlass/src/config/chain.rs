@@ -1,0 +1,223 @@
+//! `[chain.<name>]`: a chain and the endpoints that serve it.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use windlass_core::chain::ChainId;
+
+use super::redact;
+use super::secret::{Secret, SecretError};
+
+/// The most endpoints of one chain.
+const MAX_ENDPOINTS: usize = 64;
+
+/// A chain and the endpoints that serve it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Chain {
+    /// The chain's id (EIP-155); endpoints that serve another chain are refused.
+    #[schemars(with = "u64", range(min = 1, max = 9_223_372_036_854_775_807_u64))]
+    pub(crate) id: ChainId,
+    /// HTTP or WebSocket endpoints, each written out, `env:NAME` or `file:PATH`.
+    #[schemars(length(min = 1, max = 64))]
+    pub(crate) rpc: Endpoints,
+    /// From when on a block is final: `finalized`, `safe`, or a depth in blocks.
+    #[serde(default)]
+    pub(crate) finality: Finality,
+}
+
+/// At least one endpoint.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "Vec<RpcUrl>")]
+pub(crate) struct Endpoints(Vec<RpcUrl>);
+
+impl Endpoints {
+    /// The endpoints in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &RpcUrl> {
+        self.0.iter()
+    }
+}
+
+impl TryFrom<Vec<RpcUrl>> for Endpoints {
+    type Error = String;
+    fn try_from(urls: Vec<RpcUrl>) -> Result<Self, String> {
+        match urls.len() {
+            1..=MAX_ENDPOINTS => Ok(Self(urls)),
+            count => Err(format!("a chain has 1 to {MAX_ENDPOINTS} endpoints, not {count}")),
+        }
+    }
+}
+
+/// A chain's name: it appears in table names, metrics and environment variables.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(crate) struct ChainName(String);
+
+impl TryFrom<String> for ChainName {
+    type Error = String;
+    fn try_from(name: String) -> Result<Self, String> {
+        let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        if (1..=32).contains(&name.len()) && name.chars().all(fits) {
+            return Ok(Self(name));
+        }
+        Err(format!("a name is 1 to 32 lower-case letters, digits and `_`, not `{name}`"))
+    }
+}
+
+impl From<ChainName> for String {
+    fn from(name: ChainName) -> Self {
+        name.0
+    }
+}
+
+impl fmt::Display for ChainName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl JsonSchema for ChainName {
+    fn schema_name() -> Cow<'static, str> {
+        "ChainName".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string" })
+    }
+}
+
+/// An endpoint's URL, or where to find it. Shown by its host alone.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "Secret", into = "Secret")]
+pub(crate) struct RpcUrl(Secret);
+
+/// The text is no endpoint. Never repeats the text.
+#[derive(Debug, thiserror::Error)]
+#[error("an endpoint begins with `https://`, `http://`, `wss://` or `ws://` and names a host")]
+pub(crate) struct RpcUrlError;
+
+impl RpcUrl {
+    /// Reads the secret, if it is one.
+    pub(crate) fn resolve(&self) -> Result<SecretString, SecretError> {
+        self.0.resolve()
+    }
+
+    /// A form that may be printed.
+    pub(crate) fn shown(&self) -> String {
+        self.0.show(redact::rpc_url)
+    }
+}
+
+impl TryFrom<Secret> for RpcUrl {
+    type Error = RpcUrlError;
+    fn try_from(secret: Secret) -> Result<Self, RpcUrlError> {
+        if let Secret::Plain(text) = &secret {
+            let url = url::Url::parse(text.expose_secret()).map_err(|_| RpcUrlError)?;
+            if !matches!(url.scheme(), "http" | "https" | "ws" | "wss") || !url.has_host() {
+                return Err(RpcUrlError);
+            }
+        }
+        Ok(Self(secret))
+    }
+}
+
+impl From<RpcUrl> for Secret {
+    /// What serialises: the plain form gives up its key first.
+    fn from(url: RpcUrl) -> Self {
+        url.0.shown_by(redact::rpc_url)
+    }
+}
+
+/// From when on a block counts as final.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "toml::Value", into = "toml::Value")]
+pub(crate) enum Finality {
+    /// When the node says `finalized`.
+    #[default]
+    Finalized,
+    /// When the node says `safe`.
+    Safe,
+    /// When so many blocks stand on it.
+    Depth(u32),
+}
+
+impl TryFrom<toml::Value> for Finality {
+    type Error = String;
+    fn try_from(value: toml::Value) -> Result<Self, String> {
+        let finality = match &value {
+            toml::Value::String(text) if text == "finalized" => Some(Self::Finalized),
+            toml::Value::String(text) if text == "safe" => Some(Self::Safe),
+            toml::Value::Integer(depth) => u32::try_from(*depth).map(Self::Depth).ok(),
+            _ => None,
+        };
+        finality
+            .ok_or_else(|| format!("finality is \"finalized\", \"safe\" or a depth in blocks, not {value}"))
+    }
+}
+
+impl From<Finality> for toml::Value {
+    fn from(finality: Finality) -> Self {
+        match finality {
+            Finality::Finalized => "finalized".into(),
+            Finality::Safe => "safe".into(),
+            Finality::Depth(blocks) => i64::from(blocks).into(),
+        }
+    }
+}
+
+impl JsonSchema for Finality {
+    fn schema_name() -> Cow<'static, str> {
+        "Finality".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "oneOf": [
+            { "enum": ["finalized", "safe"] },
+            { "type": "integer", "minimum": 0, "maximum": u32::MAX },
+        ] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chain(text: &str) -> Result<Chain, toml::de::Error> {
+        toml::from_str(text)
+    }
+
+    #[test]
+    fn finality_is_a_word_or_a_depth() {
+        for (text, finality) in [
+            ("\"finalized\"", Finality::Finalized),
+            ("\"safe\"", Finality::Safe),
+            ("64", Finality::Depth(64)),
+        ] {
+            let chain = chain(&format!("id = 1\nrpc = [\"http://h\"]\nfinality = {text}")).expect(text);
+            assert_eq!(chain.finality, finality);
+        }
+        for text in ["\"never\"", "-1", "4294967296", "1.5"] {
+            assert!(chain(&format!("id = 1\nrpc = [\"http://h\"]\nfinality = {text}")).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn endpoints_are_urls_and_hide_their_keys() {
+        let chain = chain("id = 1\nrpc = [\"https://h.example/v2/hunter2\", \"env:RPC\"]").expect("a chain");
+        let shown: Vec<String> = chain.rpc.iter().map(RpcUrl::shown).collect();
+        assert_eq!(shown, ["https://h.example/***", "env:RPC"]);
+        assert!(!format!("{chain:?}").contains("hunter2"));
+        assert!(!toml::to_string(&chain).expect("text").contains("hunter2"));
+    }
+
+    #[test]
+    fn a_chain_has_an_id_and_endpoints() {
+        for text in ["id = 1", "rpc = [\"http://h\"]", "id = 0\nrpc = [\"http://h\"]", "id = 1\nrpc = []"] {
+            assert!(chain(text).is_err(), "{text}");
+        }
+        assert!(chain("id = 1\nrpc = [\"ftp://h\"]").is_err());
+    }
+}

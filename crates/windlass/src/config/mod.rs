@@ -1,0 +1,47 @@
+//! The configuration: defaults, then `windlass.toml`, then the environment, then flags.
+//!
+//! ```text
+//! file ─┐
+//! env  ─┼─► tree (each value with its origin) ─► known keys? ─► typed sections ─► checks across sections
+//! flags ┘                                            └────────────── every problem, at once ──────────┘
+//! ```
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | [`sections`] | [`Config`], the whole |
+//! | [`database`], [`chain`], [`log`], [`api`], [`shutdown`] | a section each |
+//! | [`secret`], [`redact`], [`duration`] | values that need care |
+//! | [`origin`], [`tree`] | values, and where each came from |
+//! | [`file`], [`environment`] | the layers |
+//! | [`schema`] | the JSON Schema, and unknown keys by it |
+//! | [`typed`] | from tree to sections, with every problem |
+//! | [`load`] | all of it together |
+//! | [`render`] | what is in force, for `config show` |
+
+pub(crate) mod api;
+pub(crate) mod chain;
+pub(crate) mod database;
+pub(crate) mod duration;
+pub(crate) mod environment;
+pub(crate) mod file;
+pub(crate) mod load;
+pub(crate) mod log;
+pub(crate) mod origin;
+pub(crate) mod problem;
+pub(crate) mod redact;
+pub(crate) mod render;
+pub(crate) mod schema;
+pub(crate) mod secret;
+pub(crate) mod sections;
+pub(crate) mod shutdown;
+pub(crate) mod tree;
+pub(crate) mod typed;
+
+pub(crate) use load::{Loaded, Sources};
+pub(crate) use sections::Config;
+
+/// The file looked for in the current folder.
+pub(crate) const FILE_NAME: &str = "windlass.toml";
+
+/// A commented file that `config check` accepts.
+pub(crate) const EXAMPLE: &str = include_str!("example.toml");

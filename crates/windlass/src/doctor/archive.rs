@@ -1,0 +1,38 @@
+//! How much history an endpoint keeps: blocks for collecting, state for calls.
+
+use windlass_chain::evm::{BlockTag, RpcError};
+use windlass_core::chain::Address;
+
+use super::chain::Probe;
+use super::report::Finding;
+
+/// Depths at which state is asked for, when that of the first block is gone.
+const DEPTHS: [u64; 4] = [1_000_000, 100_000, 10_000, 128];
+
+/// Looks how far back blocks and state go.
+pub(super) async fn examine(probe: &Probe, head: u64) -> Finding {
+    match probe.rpc.header(BlockTag::Number(head.min(1))).await {
+        Ok(Some(_)) => {}
+        Ok(None) => {
+            return probe.warning(
+                "does not have the first blocks",
+                "history cannot be collected from a pruned node; name another endpoint as well",
+            );
+        }
+        Err(error) => return probe.failed(error),
+    }
+    if has_state(probe, 0).await {
+        return probe.ok("keeps all blocks and all state (archive)");
+    }
+    for depth in DEPTHS.into_iter().filter(|depth| *depth < head) {
+        if has_state(probe, head - depth).await {
+            return probe.ok(format_args!("keeps all blocks, and state for {depth} blocks at least"));
+        }
+    }
+    probe.ok("keeps all blocks, and state for fewer than 128")
+}
+
+async fn has_state(probe: &Probe, block: u64) -> bool {
+    let balance: Result<_, RpcError> = probe.rpc.balance(Address::ZERO, BlockTag::Number(block)).await;
+    balance.is_ok()
+}

@@ -1,0 +1,52 @@
+//! How large a range of blocks an endpoint grants `eth_getLogs`.
+
+use windlass_chain::evm::{LogFilter, RangeAdvice, RpcError};
+use windlass_core::chain::{Address, B256};
+use windlass_core::range::BlockRange;
+
+use super::chain::Probe;
+use super::report::Finding;
+
+/// Ranges that are tried, one after another, until one is refused.
+const RANGES: [u64; 5] = [1, 10, 100, 1_000, 10_000];
+/// Below this, history takes a great many requests.
+const SMALL_RANGE: u64 = 1_000;
+
+/// Tries ranges that end at the head, with a filter that nothing passes: what
+/// refuses them is the range, not the result.
+pub(super) async fn examine(probe: &Probe, head: u64) -> Finding {
+    let nothing = LogFilter {
+        addresses: vec![Address::repeat_byte(0xee)],
+        topics: vec![vec![B256::repeat_byte(0xee)]],
+    };
+    let mut granted = 0;
+    for blocks in RANGES {
+        let range = BlockRange { from: (head + 1).saturating_sub(blocks), to: head };
+        match probe.rpc.logs(range, &nothing).await {
+            Ok(_) => granted = blocks,
+            Err(RpcError::RangeTooLarge { advice, .. }) => {
+                return limited(probe, granted, advice);
+            }
+            Err(error) if granted == 0 => return probe.failed(error),
+            Err(_) => return limited(probe, granted, RangeAdvice::Smaller),
+        }
+        if range.from == 0 {
+            return probe.ok(format_args!("grants log ranges of the whole chain ({} blocks)", head + 1));
+        }
+    }
+    probe.ok(format_args!("grants log ranges of {granted} blocks at least"))
+}
+
+fn limited(probe: &Probe, granted: u64, advice: RangeAdvice) -> Finding {
+    let (blocks, words) = match advice {
+        RangeAdvice::Blocks(blocks) => (blocks, format!("limits log ranges to {blocks} blocks")),
+        RangeAdvice::Range(_) | RangeAdvice::Smaller => {
+            (granted, format!("grants log ranges of {granted} blocks, not of {}", granted.max(1) * 10))
+        }
+    };
+    if blocks < SMALL_RANGE {
+        return probe
+            .warning(words, "history will take many requests; another endpoint or plan may grant more");
+    }
+    probe.ok(words)
+}

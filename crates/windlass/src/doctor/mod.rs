@@ -1,0 +1,35 @@
+//! Checks of everything a deployment needs. Nothing is changed by them.
+//!
+//! Each check yields [`Finding`]s: ok, warning or failure, with a hint. A check
+//! that cannot be made because an earlier one failed is left out.
+
+mod archive;
+mod chain;
+mod database;
+mod disk;
+mod logs;
+mod report;
+
+pub(crate) use report::{Finding, Report};
+
+use crate::config::Loaded;
+use crate::failure::Failure;
+
+/// Makes every check that can be made.
+pub(crate) async fn examine(loaded: Result<Loaded, Failure>) -> Report {
+    let mut report = Report::default();
+    let loaded = match loaded {
+        Ok(loaded) => loaded,
+        Err(failure) => {
+            report.findings.push(Finding::failed("configuration", failure));
+            return report;
+        }
+    };
+    let file =
+        loaded.file.as_ref().map_or("defaults and environment".to_owned(), |path| path.display().to_string());
+    report.findings.push(Finding::ok("configuration", file));
+    report.findings.extend(database::examine(&loaded.config.database).await);
+    report.findings.extend(disk::examine(&loaded.config.database));
+    report.findings.extend(chain::examine(&loaded.config.chain).await);
+    report
+}

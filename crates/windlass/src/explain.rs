@@ -1,0 +1,69 @@
+//! The page of each error code, embedded from `docs/errors`.
+
+use windlass_core::code::Code;
+
+macro_rules! pages {
+    ($($name:ident: $code:literal,)*) => {
+        /// The page that explains a code. A code without a page does not compile.
+        pub(crate) const fn page(code: Code) -> &'static str {
+            match code {
+                $(Code::$name => include_str!(concat!("../../../docs/errors/", $code, ".md")),)*
+            }
+        }
+    };
+}
+
+pages! {
+    ConfigUnreadable: "W0001",
+    ConfigInvalid: "W0002",
+    SecretMissing: "W0003",
+    ConfigExists: "W0004",
+    DatabaseUnreachable: "W0101",
+    DatabaseAuth: "W0102",
+    DatabaseBusy: "W0103",
+    DiskFull: "W0104",
+    DatabaseReadOnly: "W0105",
+    DatabaseCorrupt: "W0106",
+    DatabaseNewer: "W0107",
+    LeaseLost: "W0108",
+    CursorConflict: "W0109",
+    EventConflict: "W0110",
+    JobMissing: "W0111",
+    DatabaseFailed: "W0199",
+    RpcUnreachable: "W0201",
+    RpcWrongChain: "W0202",
+    RpcFailed: "W0203",
+    RpcLimited: "W0204",
+    ListenFailed: "W0301",
+    StoreDiffers: "W0401",
+    TaskFailed: "W0501",
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECTIONS: [&str; 3] = ["\n## What happened\n\n", "\n## Why\n\n", "\n## What to do\n\n"];
+
+    #[test]
+    fn every_page_bears_its_code_and_says_what_why_and_what_to_do() {
+        for code in Code::ALL {
+            let page = page(*code);
+            assert!(page.starts_with(&format!("# {code}: ")), "{code} has the wrong page");
+            let places: Vec<Option<usize>> = SECTIONS.iter().map(|section| page.find(section)).collect();
+            assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{code}: {places:?}");
+        }
+    }
+
+    #[test]
+    fn no_page_is_without_a_code() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors");
+        let mut pages: Vec<String> = std::fs::read_dir(folder)
+            .expect("the pages")
+            .map(|entry| entry.expect("a page").file_name().to_string_lossy().into_owned())
+            .collect();
+        pages.sort();
+        let codes: Vec<String> = Code::ALL.iter().map(|code| format!("{code}.md")).collect();
+        assert_eq!(pages, codes);
+    }
+}

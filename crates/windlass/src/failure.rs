@@ -1,0 +1,122 @@
+//! What a person is told when a command cannot do what was asked.
+//!
+//! Every command ends with `Result<(), Failure>`; `main` prints the failure to
+//! standard error and exits with its code. The message is lower-case, without a
+//! full stop, and never holds a password or a whole URL.
+
+use std::fmt;
+use std::io;
+
+use windlass_chain::evm::RpcError;
+use windlass_core::code::Code;
+use windlass_core::error::StoreError;
+
+use crate::output::exit::Exit;
+
+/// Why a command failed, what to do about it, and how the process ends.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// The page that explains it, if it has one.
+    pub(crate) code: Option<Code>,
+    /// What happened, in one line.
+    pub(crate) message: String,
+    /// More lines: one for each problem, or the chain of causes.
+    pub(crate) details: Vec<String>,
+    /// What to do next.
+    pub(crate) hint: Option<String>,
+    /// How the process ends.
+    pub(crate) exit: Exit,
+}
+
+impl Failure {
+    /// The answer is no, or the input is wrong, and a page explains it.
+    pub(crate) fn coded(code: Code, message: impl fmt::Display) -> Self {
+        Self { code: Some(code), ..Self::plain(Exit::No, message) }
+    }
+
+    /// What was typed makes no sense.
+    pub(crate) fn usage(message: impl fmt::Display) -> Self {
+        Self::plain(Exit::Usage, message)
+    }
+
+    /// A command has said everything on standard output; only its exit code is left.
+    pub(crate) fn silent(exit: Exit) -> Self {
+        Self::plain(exit, "")
+    }
+
+    fn plain(exit: Exit, message: impl fmt::Display) -> Self {
+        Self { code: None, message: message.to_string(), details: Vec::new(), hint: None, exit }
+    }
+
+    /// Says what to do next.
+    pub(crate) fn hint(mut self, hint: impl fmt::Display) -> Self {
+        self.hint = Some(hint.to_string());
+        self
+    }
+
+    /// Adds lines below the message.
+    pub(crate) fn details(mut self, details: impl IntoIterator<Item = String>) -> Self {
+        self.details.extend(details);
+        self
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let code = error.code();
+        Self::coded(code, error).hint(store_hint(code))
+    }
+}
+
+/// The next step for a store's trouble.
+fn store_hint(code: Code) -> &'static str {
+    match code {
+        Code::DatabaseUnreachable => "check `database.url` and that the server runs or the folder exists",
+        Code::DatabaseAuth => "check the user and password in `database.url`",
+        Code::DatabaseBusy => "another process holds the database; try again",
+        Code::DiskFull => "free some space; nothing that was stored is lost",
+        Code::DatabaseReadOnly => "give the user that runs windlass the right to write",
+        Code::DatabaseCorrupt => {
+            "check that the path is a windlass database; restore a backup if it is damaged"
+        }
+        Code::DatabaseNewer => "install the version of windlass that last used this database, or a later one",
+        _ => "`windlass doctor` checks the database",
+    }
+}
+
+impl From<RpcError> for Failure {
+    fn from(error: RpcError) -> Self {
+        Self::coded(error.code(), error).hint("`windlass doctor` checks every endpoint")
+    }
+}
+
+/// Standard output is the only thing commands write to without saying so. A
+/// reader that went away (`windlass … | head`) is no failure.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::silent(Exit::Done),
+            _ => Self::plain(Exit::Usage, format_args!("cannot write the output: {error}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_pipe_is_no_failure() {
+        let gone = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
+        assert_eq!((gone.exit, gone.message.as_str()), (Exit::Done, ""));
+        assert_eq!(Failure::from(io::Error::other("x")).exit, Exit::Usage);
+    }
+
+    #[test]
+    fn a_store_error_keeps_its_code_and_gets_a_hint() {
+        let failure = Failure::from(StoreError::AuthFailed { user: "wind".into() });
+        assert_eq!(failure.code, Some(Code::DatabaseAuth));
+        assert_eq!(failure.message, "the database refused user `wind`");
+        assert!(failure.hint.is_some_and(|hint| hint.contains("password")));
+    }
+}

@@ -1,0 +1,31 @@
+//! How a failure is shown.
+
+use std::fmt::Write;
+
+use super::style::{self, paint};
+use crate::failure::Failure;
+
+/// The lines for standard error; none for a failure that has said its part.
+pub(crate) fn render(failure: &Failure) -> String {
+    let mut text = String::new();
+    if failure.message.is_empty() {
+        return text;
+    }
+    let label = match failure.code {
+        Some(code) => format!("error[{code}]:"),
+        None => "error:".to_owned(),
+    };
+    // Writing to a `String` cannot fail.
+    let _ = writeln!(text, "{} {}", paint(style::ERROR, label), failure.message);
+    for detail in &failure.details {
+        let _ = writeln!(text, "  {detail}");
+    }
+    if let Some(hint) = &failure.hint {
+        let _ = writeln!(text, "{} {hint}", paint(style::GOOD, "hint:"));
+    }
+    if let Some(code) = failure.code {
+        let command = paint(style::NAME, format_args!("windlass explain {code}"));
+        let _ = writeln!(text, "{} {command}", paint(style::GOOD, "see:"));
+    }
+    text
+}

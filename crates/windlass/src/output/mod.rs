@@ -1,0 +1,36 @@
+//! What a person or a program reads.
+//!
+//! Data goes to standard output, everything else to standard error. Colour is
+//! decoration only: nothing is said by it alone, and it is left out where
+//! `NO_COLOR`, `--color never` or a pipe ask for that.
+
+pub(crate) mod exit;
+pub(crate) mod failure;
+pub(crate) mod log;
+pub(crate) mod style;
+pub(crate) mod table;
+pub(crate) mod time;
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+/// Writes text to standard output.
+pub(crate) fn print(text: &str) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// Writes a line for people to standard error. That it cannot be written is no
+/// reason to fail: there is nowhere else to say so.
+pub(crate) fn note(line: &str) {
+    let _ = writeln!(anstream::stderr().lock(), "{line}");
+}
+
+/// Writes one JSON object to standard output, readable and with a line break.
+pub(crate) fn json<T: Serialize>(value: &T) -> io::Result<()> {
+    let mut text = serde_json::to_string_pretty(value)?;
+    text.push('\n');
+    print(&text)
+}
