@@ -39,6 +39,8 @@ type Outcome = Result<Report, Box<dyn std::error::Error>>;
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    // Fails only if a provider is installed already, and this is the first thing that runs.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let outcome = match Args::parse().case {
         Case::Insert(args) => insert::run(args).await,
         Case::Jobs(args) => jobs::run(args).await,

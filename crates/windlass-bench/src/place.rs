@@ -10,7 +10,7 @@ use windlass_store_sqlite::{SqliteOptions, SqliteStore};
 
 /// A store by name.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum StoreKind {
+pub(crate) enum StoreKind {
     /// A file in a temporary folder
     Sqlite,
     /// The server at `--postgres-url`
@@ -19,29 +19,29 @@ pub enum StoreKind {
 
 /// Which store.
 #[derive(Args, Clone)]
-pub struct StoreArgs {
+pub(crate) struct StoreArgs {
     /// The store to measure
     #[arg(long, value_enum, default_value = "sqlite")]
-    pub store: StoreKind,
+    pub(crate) store: StoreKind,
     /// A PostgreSQL server; `scripts/with-services` starts one and sets the variable
     #[arg(long, env = "WINDLASS_TEST_POSTGRES_URL", hide_env_values = true)]
-    pub postgres_url: Option<String>,
+    pub(crate) postgres_url: Option<String>,
 }
 
 /// The schema that benchmarks use on a PostgreSQL server; emptied at the start.
-pub const SCHEMA: &str = "windlass_bench";
+pub(crate) const SCHEMA: &str = "windlass_bench";
 
 /// A fresh store, and the folder it lives in.
-pub struct Place {
+pub(crate) struct Place {
     /// The store.
-    pub store: Arc<dyn Store>,
+    pub(crate) store: Arc<dyn Store>,
     /// Gone with the place.
-    pub folder: TempDir,
+    pub(crate) folder: TempDir,
 }
 
 impl StoreArgs {
     /// The store's name in the report.
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self.store {
             StoreKind::Sqlite => "sqlite",
             StoreKind::Postgres => "postgres",
@@ -49,13 +49,13 @@ impl StoreArgs {
     }
 
     /// The server's URL.
-    pub fn url(&self) -> Result<&str, String> {
+    pub(crate) fn url(&self) -> Result<&str, String> {
         let hint = "no PostgreSQL: give --postgres-url, or run under scripts/with-services";
         self.postgres_url.as_deref().ok_or_else(|| hint.to_owned())
     }
 
     /// Opens a fresh store.
-    pub async fn open(&self) -> Result<Place, Box<dyn std::error::Error>> {
+    pub(crate) async fn open(&self) -> Result<Place, Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
         let store: Arc<dyn Store> = match self.store {
             StoreKind::Sqlite => {
@@ -74,7 +74,7 @@ impl StoreArgs {
 }
 
 /// A bare connection, for limits and settings.
-pub async fn connect(url: &str) -> Result<tokio_postgres::Client, tokio_postgres::Error> {
+pub(crate) async fn connect(url: &str) -> Result<tokio_postgres::Client, tokio_postgres::Error> {
     let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await?;
     tokio::spawn(async move {
         if let Err(error) = connection.await {

@@ -6,30 +6,30 @@ use std::process::ExitCode;
 use crate::memory::peak_rss_mib;
 
 /// A benchmark's result: `key=value` pairs in order, and the bars.
-pub struct Report {
+pub(crate) struct Report {
     fields: Vec<(String, String)>,
     missed: Vec<String>,
 }
 
 /// How many of something in how long.
 #[derive(Debug, Clone, Copy)]
-pub struct Measured {
+pub(crate) struct Measured {
     /// How many.
-    pub n: u64,
+    pub(crate) n: u64,
     /// In how long.
-    pub seconds: f64,
+    pub(crate) seconds: f64,
 }
 
 impl Measured {
     /// How many a second.
-    pub fn rate(&self) -> f64 {
+    pub(crate) fn rate(&self) -> f64 {
         self.n as f64 / self.seconds
     }
 }
 
 impl Report {
     /// A line that begins with the case, the store and what was measured.
-    pub fn new(case: &str, store: &str, measured: Measured) -> Self {
+    pub(crate) fn new(case: &str, store: &str, measured: Measured) -> Self {
         let report = Self { fields: Vec::new(), missed: Vec::new() };
         report
             .with("case", case)
@@ -40,13 +40,13 @@ impl Report {
     }
 
     /// The same line with one more field.
-    pub fn with(mut self, key: &str, value: impl Display) -> Self {
+    pub(crate) fn with(mut self, key: &str, value: impl Display) -> Self {
         self.fields.push((key.to_owned(), value.to_string()));
         self
     }
 
     /// A bar: said on stderr and in the exit code when it is missed.
-    pub fn bar(mut self, what: &str, reached: f64, at_least: f64) -> Self {
+    pub(crate) fn bar(mut self, what: &str, reached: f64, at_least: f64) -> Self {
         if reached < at_least {
             self.missed.push(format!("{what} is {reached:.2}, the bar is {at_least}"));
         }
@@ -54,7 +54,7 @@ impl Report {
     }
 
     /// Prints the line on stdout and missed bars on stderr.
-    pub fn print(self) -> ExitCode {
+    pub(crate) fn print(self) -> ExitCode {
         let report = self.with("peak_rss_mib", peak_rss_mib());
         let fields: Vec<String> = report.fields.iter().map(|(key, value)| format!("{key}={value}")).collect();
         anstream::println!("{}", fields.join(" "));

@@ -7,7 +7,7 @@ use windlass_core::event::{LogEvent, Topics};
 const LOGS_PER_BLOCK: u64 = 10;
 
 /// Rows `from` to `from + count`.
-pub fn rows(from: u64, count: u64) -> Vec<LogEvent> {
+pub(crate) fn rows(from: u64, count: u64) -> Vec<LogEvent> {
     (from..from + count).map(row).collect()
 }
 

@@ -14,7 +14,7 @@ const BAR_RATE: f64 = 500_000.0;
 
 /// How many logs, and how they are asked for.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// How many logs
     #[arg(short, long, default_value_t = 2_000_000)]
     n: u64,
@@ -27,7 +27,7 @@ pub struct Args {
 }
 
 /// Downloads every log once and counts what came.
-pub async fn run(args: Args) -> Outcome {
+pub(crate) async fn run(args: Args) -> Outcome {
     let blocks = args.n.div_ceil(u64::from(args.logs_per_block));
     let node = Arc::new(SyntheticNode::new(SyntheticOptions {
         blocks,

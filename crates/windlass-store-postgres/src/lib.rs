@@ -1,1 +1,94 @@
-//! windlass-store-postgres
+//! The Windlass store on PostgreSQL.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | [`connect`] | from a URL to a pool of prepared sessions |
+//! | `tls` | what `sslmode` means |
+//! | `migrate` | the schema, brought up to date under a lock |
+//! | `transact` | one operation: retried when the connection is lost, settled when an answer is |
+//! | `tx` | one transaction on one connection |
+//! | `mark` | how a transaction proves that it was committed |
+//! | `error` | what PostgreSQL's errors mean to the caller |
+//! | `commit` | the transaction door |
+//! | `claim` | how a claim goes over lanes |
+//! | `lease`, `lane`, `job`, `range`, `cursor`, `outbox`, `event`, `state` | one noun each |
+//! | `health` | clock, description, closing |
+//!
+//! Invariants: whatever raises an epoch is on disk before its holder hears of it
+//! (an epoch that a crash could take back would be given out twice); rows are
+//! locked leases first, then lanes by number, names in byte order; no error and
+//! no `Debug` output holds a password.
+
+mod claim;
+mod commit;
+pub mod connect;
+mod cursor;
+mod error;
+mod event;
+mod health;
+mod job;
+mod lane;
+mod lease;
+mod mark;
+mod migrate;
+mod outbox;
+mod range;
+mod row;
+mod state;
+mod tls;
+mod transact;
+mod tx;
+
+use std::fmt;
+use std::sync::Arc;
+
+use deadpool_postgres::Pool;
+use tokio::sync::RwLock;
+use windlass_core::error::StoreResult;
+use windlass_core::time::Clock;
+
+pub use crate::connect::PostgresOptions;
+pub use crate::migrate::SCHEMA_VERSION;
+
+use crate::connect::{Place, Target};
+use crate::mark::Marks;
+
+/// A handle on a store in PostgreSQL; clones share their connections.
+#[derive(Clone)]
+pub struct PostgresStore {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    pool: Pool,
+    place: Place,
+    clock: Option<Arc<dyn Clock>>,
+    marks: Marks,
+    /// Every operation reads it while it runs, so that closing can wait for the last one.
+    running: RwLock<()>,
+}
+
+impl PostgresStore {
+    /// Connects and brings the schema up to date.
+    pub async fn open(options: PostgresOptions) -> StoreResult<Self> {
+        let target = Target::parse(&options)?;
+        let pool = target.pool(&options)?;
+        let store = Self {
+            inner: Arc::new(Inner {
+                pool,
+                place: target.place,
+                clock: options.clock,
+                marks: Marks::default(),
+                running: RwLock::new(()),
+            }),
+        };
+        store.migrate(options.schema.as_deref()).await?;
+        Ok(store)
+    }
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresStore").field("place", &self.inner.place).finish_non_exhaustive()
+    }
+}

@@ -172,9 +172,12 @@ fn mark_delivered(tx: &Tx<'_>, hold: DeliveryHold, up_to: i64) -> StoreResult<()
             lane.held_seq
         )));
     }
+    let first = lane.head();
     let behind = Lane { done_seq: up_to, ..lane };
     let more = !messages_for(tx, &behind, behind.held_seq)?.is_empty();
-    lane::finish(tx, &behind, if more { up_to } else { behind.held_seq })
+    let last = if more { up_to } else { behind.held_seq };
+    lane::finish(tx, hold.lane, hold.epoch, first, last)?;
+    Ok(())
 }
 
 /// Gives up the first message that is meant for the lane's sink.

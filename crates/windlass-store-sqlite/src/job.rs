@@ -225,28 +225,26 @@ pub(crate) fn require_head(tx: &Tx<'_>, ticket: JobTicket) -> StoreResult<Lane> 
 
 /// Finishes a job.
 pub(crate) fn complete(tx: &Tx<'_>, ticket: JobTicket) -> StoreResult<Written> {
-    let lane = require_head(tx, ticket)?;
-    finish(tx, &lane, ticket.job.seq)?;
-    Ok(Written::Done)
+    if complete_run(tx, ticket.job.lane, &[ticket])? {
+        Ok(Written::Done)
+    } else {
+        Err(fenced(format!("job {}", ticket.job), ticket.epoch))
+    }
 }
 
 /// Finishes a run of one lane's jobs, sorted by number; `false` leaves them untouched.
 fn complete_run(tx: &Tx<'_>, lane_id: i64, tickets: &[JobTicket]) -> StoreResult<bool> {
     let (Some(first), Some(last)) = (tickets.first(), tickets.last()) else { return Ok(true) };
-    let Some(lane) = lane::held_under(tx, lane_id, first.epoch)? else { return Ok(false) };
-    let in_order = (lane.head()..).zip(tickets).all(|(seq, ticket)| ticket.job.seq == seq);
+    let in_order = (first.job.seq..).zip(tickets).all(|(seq, ticket)| ticket.job.seq == seq);
     let one_claim = tickets.iter().all(|ticket| ticket.epoch == first.epoch);
-    if !in_order || !one_claim || last.job.seq > lane.held_seq {
+    if !in_order || !one_claim || !lane::finish(tx, lane_id, first.epoch, first.job.seq, last.job.seq)? {
         return Ok(false);
     }
-    finish(tx, &lane, last.job.seq)?;
+    tx.execute(
+        "DELETE FROM job WHERE lane_id = ?1 AND seq BETWEEN ?2 AND ?3",
+        (lane_id, first.job.seq, last.job.seq),
+    )?;
     Ok(true)
-}
-
-fn finish(tx: &Tx<'_>, lane: &Lane, seq: i64) -> StoreResult<()> {
-    lane::finish(tx, lane, seq)?;
-    tx.execute("DELETE FROM job WHERE lane_id = ?1 AND seq <= ?2", (lane.id, seq))?;
-    Ok(())
 }
 
 fn bury_head(tx: &Tx<'_>, lane: &Lane, reason: &str) -> StoreResult<()> {

@@ -128,16 +128,25 @@ pub(crate) fn take(
     Ok(taken)
 }
 
-/// Finishes a held lane's entries up to `seq`; the last one held frees the lane.
-pub(crate) fn finish(tx: &Tx<'_>, lane: &Lane, seq: i64) -> StoreResult<()> {
-    tx.execute(
-        "UPDATE lane SET done_seq = :seq, attempts = 0, last_error = NULL, \
-             owner = CASE WHEN held_seq = :seq THEN NULL ELSE owner END, \
-             available_at_ms = CASE WHEN held_seq = :seq THEN :now ELSE available_at_ms END \
-         WHERE id = :id",
-        named_params! { ":id": lane.id, ":seq": seq, ":now": tx.now.as_ms() },
+/// Finishes the entries `first` to `last` of a lane that is held under that epoch
+/// and stands right before them; the last one held frees the lane. `false` leaves
+/// everything as it is.
+pub(crate) fn finish(tx: &Tx<'_>, id: i64, epoch: Epoch, first: i64, last: i64) -> StoreResult<bool> {
+    let changed = tx.execute(
+        "UPDATE lane SET done_seq = :last, attempts = 0, last_error = NULL, \
+             owner = CASE WHEN held_seq = :last THEN NULL ELSE owner END, \
+             available_at_ms = CASE WHEN held_seq = :last THEN :now ELSE available_at_ms END \
+         WHERE id = :id AND epoch = :epoch AND owner IS NOT NULL \
+             AND done_seq = :first - 1 AND held_seq >= :last",
+        named_params! {
+            ":id": id,
+            ":epoch": epoch.0,
+            ":first": first,
+            ":last": last,
+            ":now": tx.now.as_ms(),
+        },
     )?;
-    Ok(())
+    Ok(changed == 1)
 }
 
 /// Frees a lane whose head failed; it can be taken again at `retry_at`.

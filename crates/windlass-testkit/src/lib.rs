@@ -13,8 +13,10 @@
 //! | [`processes`] | many processes on one database, some of them killed |
 
 pub mod clock;
+pub mod conformance;
 pub mod harness;
 pub mod make;
 pub mod model;
 pub mod model_store;
+pub mod planted;
 pub mod script;

@@ -37,6 +37,7 @@ pages! {
     ListenFailed: "W0301",
     StoreDiffers: "W0401",
     TaskFailed: "W0501",
+    DevnetFailed: "W0502",
 }
 
 #[cfg(test)]

@@ -39,6 +39,11 @@ impl Failure {
         Self::plain(Exit::Usage, message)
     }
 
+    /// Something that should not happen on a sound machine.
+    pub(crate) fn unexpected(message: impl fmt::Display) -> Self {
+        Self::plain(Exit::Usage, message)
+    }
+
     /// A command has said everything on standard output; only its exit code is left.
     pub(crate) fn silent(exit: Exit) -> Self {
         Self::plain(exit, "")
@@ -90,13 +95,13 @@ impl From<RpcError> for Failure {
     }
 }
 
-/// Standard output is the only thing commands write to without saying so. A
-/// reader that went away (`windlass … | head`) is no failure.
+/// For standard output and temporary files; whatever else is read or written says
+/// more. A reader that went away (`windlass … | head`) is no failure.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::silent(Exit::Done),
-            _ => Self::plain(Exit::Usage, format_args!("cannot write the output: {error}")),
+            _ => Self::unexpected(format_args!("input or output failed: {error}")),
         }
     }
 }

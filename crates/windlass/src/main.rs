@@ -5,18 +5,24 @@
 //! | [`cli`] | what can be typed: a folder per noun, a file per verb |
 //! | [`config`] | what is configured, and where each value came from |
 //! | [`compose`] | from configuration to running parts |
+//! | [`demo`] | the main job on embedded defaults |
 //! | [`doctor`] | checks of everything a deployment needs |
 //! | [`explain`] | the page of each error code |
 //! | [`output`] | standard output, standard error, tables, logs |
 //! | [`failure`] | why a command ended without success |
+//! | [`run`] | the daemon: the store and the roles played on it |
+//! | [`signals`] | Ctrl-C and SIGTERM |
 
 mod cli;
 mod compose;
 mod config;
+mod demo;
 mod doctor;
 mod explain;
 mod failure;
 mod output;
+mod run;
+mod signals;
 
 use std::process::ExitCode;
 
@@ -40,7 +46,7 @@ fn main() -> ExitCode {
     match runtime.block_on(cli.run()) {
         Ok(()) => Exit::Done.into(),
         Err(failure) => {
-            output::note(output::failure::render(&failure).trim_end());
+            output::failure::show(&failure);
             failure.exit.into()
         }
     }

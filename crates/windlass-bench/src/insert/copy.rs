@@ -11,7 +11,7 @@ use crate::report::Measured;
 use crate::rows;
 
 /// Copies the same rows in the same batches into an equal table.
-pub async fn measure(url: &str, n: u64, batch: u64) -> Result<Measured, Box<dyn std::error::Error>> {
+pub(crate) async fn measure(url: &str, n: u64, batch: u64) -> Result<Measured, Box<dyn std::error::Error>> {
     let mut client = connect(url).await?;
     client.batch_execute(&format!("CREATE TABLE {SCHEMA}.bare (LIKE {SCHEMA}.event INCLUDING ALL)")).await?;
     // What the door left for the server to do is not to slow the limit down.

@@ -21,7 +21,7 @@ const BAR_RATIO: f64 = 0.6;
 
 /// How many rows, and where.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     store: StoreArgs,
     /// How many rows
@@ -33,7 +33,7 @@ pub struct Args {
 }
 
 /// Measures the door first, so that its memory is not hidden by the limit's.
-pub async fn run(args: Args) -> Outcome {
+pub(crate) async fn run(args: Args) -> Outcome {
     let place = args.store.open().await?;
     let (measured, rss_at_tenth) = through_the_door(&*place.store, args.n, args.batch).await?;
     place.store.close().await;

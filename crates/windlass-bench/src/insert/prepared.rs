@@ -9,7 +9,7 @@ use crate::report::Measured;
 use crate::rows;
 
 /// Inserts the same rows in the same batches into an equal table.
-pub fn measure(folder: &Path, n: u64, batch: u64) -> Result<Measured, Box<dyn std::error::Error>> {
+pub(crate) fn measure(folder: &Path, n: u64, batch: u64) -> Result<Measured, Box<dyn std::error::Error>> {
     let connection = Connection::open(folder.join("limit.db"))?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;

@@ -22,7 +22,7 @@ const ENQUEUE_BATCH: u64 = 10_000;
 
 /// How many jobs, and how they are claimed.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     store: StoreArgs,
     /// How many jobs
@@ -46,7 +46,7 @@ pub struct Args {
 }
 
 /// Measures the store, then the peer on the same server.
-pub async fn run(args: Args) -> Outcome {
+pub(crate) async fn run(args: Args) -> Outcome {
     let place = args.store.open().await?;
     enqueue(&*place.store, &args).await?;
     let measured = drain(place.store.clone(), &args).await?;

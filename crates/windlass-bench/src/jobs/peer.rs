@@ -10,11 +10,11 @@ const JOBS: &str = "60000";
 
 /// What the peer's runner prints.
 #[derive(Debug, Deserialize)]
-pub struct PeerRun {
+pub(crate) struct PeerRun {
     /// Which of its configurations.
-    pub preset: String,
+    pub(crate) preset: String,
     /// Jobs a second.
-    pub rate: f64,
+    pub(crate) rate: f64,
     /// Everything it was set to.
     settings: serde_json::Value,
     /// Its version.
@@ -22,7 +22,7 @@ pub struct PeerRun {
 }
 
 /// Runs both of its configurations; says on stderr what they were set to.
-pub fn run(url: &str) -> Result<Vec<PeerRun>, Box<dyn std::error::Error>> {
+pub(crate) fn run(url: &str) -> Result<Vec<PeerRun>, Box<dyn std::error::Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/graphile-worker");
     if !folder.join("node_modules").is_dir() {
         answer(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(&folder))?;

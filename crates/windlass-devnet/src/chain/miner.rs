@@ -136,7 +136,7 @@ impl<'a> Draft<'a> {
         let receipt = Receipt {
             status: Eip658Value::Eip658(result.is_success()),
             cumulative_gas_used: self.header.gas_used,
-            logs: if result.is_success() { result.into_logs() } else { Vec::new() },
+            logs: result.into_logs(),
         };
         let first_log_index = self.log_count;
         self.log_count += receipt.logs.len() as u64;

@@ -47,7 +47,7 @@ enum Suffered {
     CutOff,
 }
 
-struct Session {
+struct Connection {
     socket: WebSocket,
     dispatcher: Arc<Dispatcher>,
     subscriptions: Subscriptions,
@@ -56,22 +56,22 @@ struct Session {
 /// Serves one connection until it ends.
 pub(super) async fn serve(socket: WebSocket, dispatcher: Arc<Dispatcher>, reset: ResetSwitch) {
     let subscriptions = Subscriptions::default();
-    let mut session = Session { socket, dispatcher, subscriptions };
+    let mut connection = Connection { socket, dispatcher, subscriptions };
     loop {
-        match session.step().await {
+        match connection.step().await {
             Ok(()) => {}
             Err(End::Gone) => return,
             Err(End::Reset) => return reset.trip(),
             Err(End::Close(frame)) => {
                 // A client that is gone needs no farewell.
-                let _ = session.send(Message::Close(Some(frame))).await;
+                let _ = connection.send(Message::Close(Some(frame))).await;
                 return;
             }
         }
     }
 }
 
-impl Session {
+impl Connection {
     /// Takes one message in, or one announcement out.
     async fn step(&mut self) -> Result<(), End> {
         let stop = self.dispatcher.stop.clone();

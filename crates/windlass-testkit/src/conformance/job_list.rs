@@ -11,7 +11,7 @@ use crate::make::{self, TTL_MS, delivery, message, owner, queue, sink};
 pub async fn every_state_is_shown_as_it_is(harness: &dyn Harness) {
     let (store, clock) = (harness.open().await, harness.clock());
     let start = clock.now_ms();
-    let lanes = [("run", "1"), ("run", "2"), ("run", "3"), ("retry", "4"), ("dead", "5"), ("dead", "6")];
+    let lanes = [("a", "1"), ("a", "2"), ("a", "3"), ("b", "4"), ("c", "5"), ("c", "6")];
     enqueue(&*store, "q", &lanes).await;
     clock.advance_ms(5);
     let jobs = claim_runs(&*store, "q", "w", 2).await;
@@ -96,7 +96,7 @@ pub async fn one_job_is_shown_open_dead_or_not_at_all(harness: &dyn Harness) {
 
 pub async fn counts_say_how_every_queue_stands(harness: &dyn Harness) {
     let store = harness.open().await;
-    enqueue(&*store, "b", &[("x", "1"), ("x", "2"), ("y", "3"), ("z", "4"), ("v", "5")]).await;
+    enqueue(&*store, "b", &[("x", "1"), ("x", "2"), ("y", "3"), ("z", "4"), ("zz", "5")]).await;
     enqueue(&*store, "a", &[("x", "1")]).await;
     let jobs = store.claim_jobs(&make::claim("b", "w", 3)).await.well();
     store.fail_job(&retry(jobs[1].ticket, "later", 50)).await.well();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use windlass_core::commit::{Commit, Write};
 use windlass_core::job::{JobClaim, JobFilter, MAX_CLAIMED_JOBS, MAX_LISTED_JOBS};
 use windlass_core::outbox::{MAX_CLAIMED_MESSAGES, MessageClaim};
 use windlass_core::store::Store;
@@ -76,17 +77,45 @@ impl<'a> Pair<'a> {
     }
 
     /// A call whose answer was lost must have been carried out whole, or not at all.
-    async fn all_or_nothing(&mut self, before: Model) -> Result<(), String> {
-        let Err(not_done) = self.same_listings(&mut self.world.model.clone()).await else {
-            self.world.model.tally.hit("answer lost, call carried out");
-            return Ok(());
+    async fn all_or_nothing(&mut self, mut before: Model) -> Result<(), String> {
+        let lanes = self.lanes.clone();
+        let done = self.same_listings(&mut self.world.model.clone()).await;
+        let lanes_if_done = std::mem::replace(&mut self.lanes, lanes);
+        let undone = self.same_listings(&mut before.clone()).await;
+        let was_done = match (done, undone) {
+            (Ok(()), Ok(())) => self.was_published(&mut before).await?,
+            (Ok(()), Err(_)) => true,
+            (Err(_), Ok(())) => false,
+            (Err(done), Err(undone)) => {
+                return Err(format!("half a call was carried out: not whole, {done}; not nothing, {undone}"));
+            }
         };
-        let Err(not_undone) = self.same_listings(&mut before.clone()).await else {
+        if was_done {
+            self.lanes = lanes_if_done;
+            self.world.model.tally.hit("answer lost, call carried out");
+        } else {
             self.world.model = before;
             self.world.model.tally.hit("answer lost, call not carried out");
-            return Ok(());
-        };
-        Err(format!("half a call was carried out: not whole, {not_done}; not nothing, {not_undone}"))
+        }
+        Ok(())
+    }
+
+    /// Tells by the numbers of further messages whether a call that left no other
+    /// trace was carried out: without a sink, nothing shows what was published.
+    async fn was_published(&mut self, before: &mut Model) -> Result<bool, String> {
+        let names: Vec<String> = self.world.model.partitions.keys().map(ToString::to_string).collect();
+        let messages = names.iter().map(|name| make::message(name, "probe")).collect();
+        let probe = Call::Commit(Commit::of(vec![Write::Publish(messages)]));
+        let found = ask_store(&*self.store, &probe).await;
+        let now = self.world.now();
+        let done = ask_model(&mut self.world.model, &probe, now);
+        if found == done {
+            return Ok(true);
+        }
+        if found == ask_model(before, &probe, now) {
+            return Ok(false);
+        }
+        Err(format!("half a call was carried out: further messages are numbered {found:?}, not {done:?}"))
     }
 
     fn same(&mut self, call: &Call, expected: Answer, found: Answer) -> Result<(), String> {

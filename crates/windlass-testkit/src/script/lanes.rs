@@ -13,7 +13,7 @@ use super::call::Call;
 const UNKNOWN_LANE: i64 = 1 << 40;
 
 /// Which lane of the store is which of the model.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Lanes {
     to_model: HashMap<i64, i64>,
     to_store: HashMap<i64, i64>,

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, ColorChoice, ValueEnum};
+use clap::{ArgAction, Args, ColorChoice};
 
-use crate::config::log::Format;
+use crate::config::log::{Format, Log};
 use crate::config::origin::Origin;
 use crate::config::tree::{self, Table};
 use crate::config::{Loaded, Sources};
@@ -18,8 +18,8 @@ pub(crate) struct GlobalArgs {
     #[arg(long, global = true, value_name = "PATH", env = "WINDLASS_CONFIG", hide_env = true)]
     config: Option<PathBuf>,
     /// How logs are written to standard error
-    #[arg(long, global = true, value_enum, value_name = "FORMAT")]
-    log_format: Option<Format>,
+    #[arg(long, global = true, value_name = "FORMAT", value_parser = ["pretty", "json"])]
+    log_format: Option<String>,
     /// Log more; twice for everything
     #[arg(short, long, global = true, action = ArgAction::Count)]
     verbose: u8,
@@ -35,6 +35,8 @@ pub(crate) struct GlobalArgs {
 #[derive(Debug)]
 pub(crate) struct Global {
     sources: Sources,
+    /// What flags alone say about logs.
+    log: Log,
     /// How many levels more (or, negative, less) is logged than configured.
     level_shift: i8,
 }
@@ -51,14 +53,16 @@ impl GlobalArgs {
     }
 
     pub(crate) fn options(self) -> Global {
+        let json = self.log_format.as_deref() == Some("json");
+        let log = Log { format: if json { Format::Json } else { Format::Pretty }, ..Log::default() };
         let mut flags = Table::new();
-        if let Some(name) = self.log_format.and_then(|format| format.to_possible_value()) {
+        if let Some(name) = self.log_format {
             let path = ["log".to_owned(), "format".to_owned()];
-            tree::put(&mut flags, &path, &Origin::Flag("--log-format"), name.get_name().into());
+            tree::put(&mut flags, &path, &Origin::Flag("--log-format"), name.into());
         }
         let steps = |count: u8| i8::try_from(count).unwrap_or(i8::MAX);
         let level_shift = steps(self.verbose) - steps(self.quiet);
-        Global { sources: Sources { file: self.config, flags }, level_shift }
+        Global { sources: Sources { file: self.config, flags }, log, level_shift }
     }
 }
 
@@ -78,6 +82,11 @@ impl Global {
             );
         }
         Ok(loaded)
+    }
+
+    /// How to log where no configuration is read.
+    pub(crate) fn log(&self) -> Log {
+        Log { level: self.log.level.shifted(self.level_shift), format: self.log.format }
     }
 
     /// The file that was named, if one was.

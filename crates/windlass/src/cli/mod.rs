@@ -5,11 +5,14 @@
 
 mod completions;
 mod config;
+mod demo;
+mod devnet;
 mod doctor;
 mod explain;
 mod global;
 mod init;
 mod jobs;
+mod run;
 mod status;
 mod version;
 
@@ -25,7 +28,6 @@ use crate::output::style;
     version,
     styles = style::HELP,
     max_term_width = 100,
-    propagate_version = true,
     disable_help_subcommand = true,
     after_help = "Exit codes: 0 done, 1 the answer is no or the input is wrong, 2 wrong usage, 130 interrupted twice."
 )]
@@ -38,8 +40,14 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Show the main job at work, on a chain of its own
+    Demo(demo::Args),
+    /// Run a development chain
+    Devnet(devnet::Args),
     /// Write a configuration to start from
     Init(init::Args),
+    /// Run until told to stop
+    Run(run::Args),
     /// Check configuration, database, endpoints and disk
     Doctor(doctor::Args),
     /// Show how everything stands
@@ -66,7 +74,10 @@ impl Cli {
     pub(crate) async fn run(self) -> Result<(), Failure> {
         let global = self.global.options();
         match self.command {
+            Command::Demo(args) => demo::run(args, &global).await,
+            Command::Devnet(args) => devnet::run(args, &global).await,
             Command::Init(args) => init::run(args, &global).await,
+            Command::Run(args) => run::run(args, &global).await,
             Command::Doctor(args) => doctor::run(args, &global).await,
             Command::Status(args) => status::run(args, &global).await,
             Command::Jobs(args) => jobs::run(args, &global).await,

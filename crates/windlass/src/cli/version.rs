@@ -36,7 +36,7 @@ const VERSION: Version = Version {
     features: &["sqlite", "postgres", "evm", "devnet"],
     schema: Schema {
         sqlite: windlass_store_sqlite::SCHEMA_VERSION,
-        postgres: 1,
+        postgres: windlass_store_postgres::SCHEMA_VERSION,
     },
 };
 

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use secrecy::ExposeSecret;
 use windlass_core::code::Code;
 use windlass_core::store::Store;
+use windlass_store_postgres::{PostgresOptions, PostgresStore};
 use windlass_store_sqlite::{SqliteOptions, SqliteStore};
 
 use crate::config::database::{Database, Location, UrlError};
@@ -30,8 +32,8 @@ pub(crate) async fn open(database: &Database, access: Access) -> Result<Arc<dyn 
             }
             Ok(Arc::new(SqliteStore::open(options).await?))
         }
-        Location::Postgres(_) => {
- Err(Failure::usage("temporarily off"))
+        Location::Postgres(url) => {
+            Ok(Arc::new(PostgresStore::open(PostgresOptions::new(url.expose_secret())).await?))
         }
     }
 }

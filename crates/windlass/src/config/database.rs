@@ -39,7 +39,7 @@ pub(crate) enum Location {
 
 /// The text is not the URL of a database that Windlass knows. Never repeats the text.
 #[derive(Debug, thiserror::Error)]
-#[error("a database URL is `sqlite:PATH` or `postgres://USER:PASSWORD@HOST:PORT/NAME`")]
+#[error("a database URL is `sqlite:PATH`, or begins with `postgres://` and names a host")]
 pub(crate) struct LocationError;
 
 /// Why there is no database to open.

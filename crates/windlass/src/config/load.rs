@@ -39,8 +39,8 @@ impl Sources {
             None => (None, String::new()),
         };
         let shown = path.as_deref().unwrap_or(Path::new(FILE_NAME));
-        let (tree, config) = assemble(shown, &text, std::env::vars_os(), self.flags.clone())
-            .map_err(|problems| invalid(&problems))?;
+        let (tree, config) =
+            assemble(shown, &text, std::env::vars_os(), self.flags.clone()).map_err(invalid)?;
         Ok(Loaded { config, tree, file: path })
     }
 
@@ -81,6 +81,10 @@ fn assemble(
         .into_iter()
         .filter_map(|(name, text)| Some((name.into_string().ok()?, text.into_string().ok()?)));
     let (mut table, mut problems) = file::parse(path, text);
+    // What follows a syntax error is guesswork: problems found in it would mislead.
+    if !problems.is_empty() {
+        return Err(problems);
+    }
     tree::merge(&mut table, environment::layer(variables, &root));
     tree::merge(&mut table, flags);
     problems.extend(schema::refuse_unknown(&mut table, &root, ""));
@@ -96,7 +100,8 @@ fn assemble(
     }
 }
 
-fn invalid(problems: &[Problem]) -> Failure {
+fn invalid(mut problems: Vec<Problem>) -> Failure {
+    problems.sort_by(|left, right| left.origin.cmp(&right.origin));
     let message = match problems.len() {
         1 => "the configuration has a problem".to_owned(),
         count => format!("the configuration has {count} problems"),

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where a value came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Where a value came from; sorts by file and line first.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Origin {
     /// A line of a file, counted from 1.
     File {

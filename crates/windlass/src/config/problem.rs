@@ -46,17 +46,12 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The known name nearest to what was written, if any is near.
+/// The known name nearest to what was written, if it is a slip away: one letter
+/// left out, added, changed or swapped for every three of the name.
 pub(crate) fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let score = |name: &&str| strsim::jaro_winkler(wrong, name);
-    known
-        .into_iter()
-        .filter(|name| score(name) > NEAR_ENOUGH)
-        .max_by(|left, right| score(left).total_cmp(&score(right)))
+    let slips = |name: &str| strsim::damerau_levenshtein(wrong, name);
+    known.into_iter().filter(|name| slips(name) <= (name.len() / 3).max(1)).min_by_key(|name| slips(name))
 }
-
-/// Jaro–Winkler: 1 is equal; below this a suggestion puzzles more than it helps.
-const NEAR_ENOUGH: f64 = 0.75;
 
 #[cfg(test)]
 mod tests {
@@ -68,6 +63,8 @@ mod tests {
         assert_eq!(nearest("databse", known), Some("database"));
         assert_eq!(nearest("chian", known), Some("chain"));
         assert_eq!(nearest("chains", known), Some("chain"));
+        assert_eq!(nearest("lgo", known), Some("log"));
         assert_eq!(nearest("zebra", known), None);
+        assert_eq!(nearest("ap1i23", known), None);
     }
 }

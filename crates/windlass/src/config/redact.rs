@@ -43,7 +43,8 @@ pub(crate) fn message(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for piece in text.split_inclusive(|c: char| c.is_whitespace() || matches!(c, '"' | '`' | '\'' | ',')) {
         let word = piece.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '`' | '\'' | ','));
-        if word.contains("://") {
+        // A scheme alone, as in `https://`, gives nothing away.
+        if word.contains("://") && !word.ends_with("://") {
             shown.push_str(&rpc_url(word));
         } else {
             shown.push_str(word);
@@ -74,6 +75,6 @@ mod tests {
             message("invalid value: string \"https://h/v2/hunter2\", expected `a`"),
             "invalid value: string \"https://h/***\", expected `a`"
         );
-        assert_eq!(message("nothing to hide"), "nothing to hide");
+        assert_eq!(message("nothing behind `https://`"), "nothing behind `https://`");
     }
 }

@@ -59,7 +59,10 @@ pub(super) async fn catch_up(world: &World, store: &dyn Store, limit: Duration) 
         }
         tokio::time::sleep(POLL_INTERVAL).await;
     }
-    Err(Failure::coded(Code::StoreDiffers, format!("the collector did not reach block {} in time", head.number())))
+    Err(Failure::coded(
+        Code::StoreDiffers,
+        format!("the collector did not reach block {} in time", head.number()),
+    ))
 }
 
 fn unexpected(error: impl std::fmt::Display) -> Failure {

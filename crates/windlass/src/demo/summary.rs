@@ -61,7 +61,10 @@ impl Summary {
             return Err(Failure::coded(Code::TaskFailed, format!("a task of the demo failed: {trouble}")));
         }
         if self.lost > 0 || self.duplicated > 0 {
-            let message = format!("the store and the chain disagree: {} lost, {} duplicated", self.lost, self.duplicated);
+            let message = format!(
+                "the store and the chain disagree: {} lost, {} duplicated",
+                self.lost, self.duplicated
+            );
             return Err(Failure::coded(Code::StoreDiffers, message));
         }
         Ok(())

@@ -58,7 +58,8 @@ impl Tally {
             );
             *balance.entry(identity).or_default() -= 1;
         }
-        let total = |wanted: fn(&i64) -> bool| balance.values().copied().filter(wanted).sum::<i64>().unsigned_abs();
+        let total =
+            |wanted: fn(&i64) -> bool| balance.values().copied().filter(wanted).sum::<i64>().unsigned_abs();
         let stats = world.chain.stats();
         Ok(Self {
             blocks: world.chain.head().number(),

@@ -6,8 +6,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use windlass_core::store::Store;
 
-use super::{DemoOptions, collector};
 use super::world::World;
+use super::{DemoOptions, collector};
 use crate::output;
 
 /// How often a terminal is redrawn.
@@ -28,7 +28,9 @@ impl View {
         let bar = live.then(|| {
             let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
             let template = "{spinner} {wide_bar} block {pos} of {len}  {msg}";
-            bar.with_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()))
+            bar.with_style(
+                ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+            )
         });
         Self { bar, quiet: options.json }
     }
@@ -50,7 +52,8 @@ impl View {
 
     /// A reading that fails is left out: the view is not what the demo is about.
     async fn show(&self, world: &World, store: &dyn Store) {
-        let (Ok(chain), Ok(position)) = (collector::chain_id(world), collector::position(world, store).await) else {
+        let (Ok(chain), Ok(position)) = (collector::chain_id(world), collector::position(world, store).await)
+        else {
             return;
         };
         let Ok(events) = store.count_events(chain).await else { return };

@@ -41,9 +41,12 @@ impl World {
         let contract = chain.deploy(&deployer, init_code).map_err(devnet_failed)?;
         chain.mine();
         let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, options.port));
-        let server = Server::start(Arc::new(chain.clone()), ServerOptions { addr, ..ServerOptions::default() })
-            .await
-            .map_err(|error| Failure::coded(Code::ListenFailed, error).hint("give another --port, or 0"))?;
+        let server =
+            Server::start(Arc::new(chain.clone()), ServerOptions { addr, ..ServerOptions::default() })
+                .await
+                .map_err(|error| {
+                    Failure::coded(Code::ListenFailed, error).hint("give another --port, or 0")
+                })?;
         Ok(Self { chain, contract, server })
     }
 

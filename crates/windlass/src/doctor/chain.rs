@@ -97,12 +97,7 @@ impl Probe {
 
     pub(super) fn failed(&self, error: RpcError) -> Finding {
         let failure = Failure::coded(error.code(), &error);
-        let hint = match error.code() {
-            Code::RpcUnreachable => "check the URL, and that the node runs and can be reached from here",
-            Code::RpcLimited => "wait, or use an endpoint with a higher limit",
-            _ => "check the key and the plan; the message has the provider's words",
-        };
-        Finding::failed(&self.subject, failure.hint(hint))
+        Finding::failed(&self.subject, failure.hint(hint(&error)))
     }
 
     fn wrong_chain(&self, found: ChainId, expected: ChainId) -> Finding {
@@ -125,5 +120,25 @@ impl Probe {
             return self.warning(message, hint);
         }
         self.ok(format_args!("head is block {number}, {age_s} s old"))
+    }
+}
+
+fn hint(error: &RpcError) -> &'static str {
+    match error {
+        RpcError::Url { .. } => "an endpoint begins with https:// or http://",
+        RpcError::Connection { .. } | RpcError::Timeout { .. } => {
+            "check the URL, and that the node runs and can be reached from here"
+        }
+        RpcError::RateLimited { .. } | RpcError::RangeTooLarge { .. } => {
+            "wait, or use an endpoint with a higher limit"
+        }
+        RpcError::Status { status: 401 | 403, .. } => "check the key in the URL",
+        RpcError::Status { status: 500..=599, .. } => {
+            "the provider is in trouble; name another endpoint as well"
+        }
+        RpcError::Status { .. } | RpcError::Malformed { .. } | RpcError::BodyTooLarge { .. } => {
+            "check that the URL is an RPC endpoint, with its whole path"
+        }
+        RpcError::Refused { .. } => "the message has the provider's words; check the key and the plan",
     }
 }

@@ -31,7 +31,7 @@ pub(super) async fn examine(probe: &Probe, head: u64) -> Finding {
             Err(_) => return limited(probe, granted, RangeAdvice::Smaller),
         }
         if range.from == 0 {
-            return probe.ok(format_args!("grants log ranges of the whole chain ({} blocks)", head + 1));
+            return probe.ok(format_args!("grants log ranges of the whole chain, up to block {head}"));
         }
     }
     probe.ok(format_args!("grants log ranges of {granted} blocks at least"))

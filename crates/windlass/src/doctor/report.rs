@@ -89,8 +89,14 @@ impl Report {
         }
         let [ok, warnings, failures] =
             [Level::Ok, Level::Warning, Level::Failure].map(|level| self.count(level));
+        let plural = |count| if count == 1 { "" } else { "s" };
         // Writing to a `String` cannot fail.
-        let _ = writeln!(text, "\n{ok} ok, {warnings} warnings, {failures} failures");
+        let _ = writeln!(
+            text,
+            "\n{ok} ok, {warnings} warning{}, {failures} failure{}",
+            plural(warnings),
+            plural(failures)
+        );
         text
     }
 
@@ -131,6 +137,6 @@ mod tests {
         report.findings.push(Finding::failed("c", Failure::usage("broken")));
         assert!(report.has_failures());
         let text = anstream::adapter::strip_str(&report.render()).to_string();
-        assert!(text.ends_with("1 ok, 1 warnings, 1 failures\n"), "{text}");
+        assert!(text.ends_with("1 ok, 1 warning, 1 failure\n"), "{text}");
     }
 }

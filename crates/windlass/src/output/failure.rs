@@ -5,12 +5,15 @@ use std::fmt::Write;
 use super::style::{self, paint};
 use crate::failure::Failure;
 
-/// The lines for standard error; none for a failure that has said its part.
-pub(crate) fn render(failure: &Failure) -> String {
-    let mut text = String::new();
-    if failure.message.is_empty() {
-        return text;
+/// Writes a failure to standard error; nothing for one that has said its part.
+pub(crate) fn show(failure: &Failure) {
+    if !failure.message.is_empty() {
+        super::note(render(failure).trim_end());
     }
+}
+
+fn render(failure: &Failure) -> String {
+    let mut text = String::new();
     let label = match failure.code {
         Some(code) => format!("error[{code}]:"),
         None => "error:".to_owned(),

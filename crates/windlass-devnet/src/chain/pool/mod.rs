@@ -107,7 +107,7 @@ impl Pool {
     pub(crate) fn prune(&mut self, senders: impl IntoIterator<Item = Address>, view: &View<'_>) {
         for sender in senders {
             let Some(waiting) = self.senders.get_mut(&sender) else { continue };
-            let kept = waiting.split_off(&view.nonce(sender).saturating_sub(1));
+            let kept = waiting.split_off(&view.nonce(sender));
             for entry in std::mem::replace(waiting, kept).into_values() {
                 self.hashes.remove(&entry.tx.hash());
             }

@@ -90,9 +90,16 @@ fn an_estimate_is_capped_by_what_the_sender_can_pay() {
 #[test]
 fn a_failed_transaction_is_mined_with_status_zero_and_no_logs() {
     let rig = Rig::new();
-    let contract = rig.install(&reverter());
-    let hash = rig.send_call(0, contract, emit(&[], b"no"));
-    rig.chain.mine();
-    let receipt = rig.ask("eth_getTransactionReceipt", json!([hash]));
-    assert_eq!((&receipt["status"], &receipt["logs"]), (&json!("0x0"), &json!([])));
+    // PUSH0, PUSH0, LOG0, PUSH0, PUSH0, REVERT; and the same with INVALID at the end
+    let reverting = rig.install(&[0x5f, 0x5f, 0xa0, 0x5f, 0x5f, 0xfd]);
+    let halting = rig.install(&[0x5f, 0x5f, 0xa0, 0xfe]);
+    for contract in [reverting, halting] {
+        let hash = rig.send_call(0, contract, emit(&[], b""));
+        let block = rig.chain.mine();
+        let receipt = rig.ask("eth_getTransactionReceipt", json!([hash]));
+        assert_eq!((&receipt["status"], &receipt["logs"]), (&json!("0x0"), &json!([])));
+        assert!(block.header.logs_bloom.is_zero());
+    }
+    assert_eq!(rig.chain.head().header.gas_used, 200_000, "a halt takes all gas");
+    assert_eq!(rig.refusal("eth_call", json!([{"to": halting}])), (-32000, "invalid opcode: INVALID".into()));
 }

@@ -62,7 +62,8 @@ fn any_filter_finds_what_brute_force_finds() {
         (0..=head).prop_flat_map(move |from| (Just(from), from..=head)),
     );
     let mut hits = 0;
-    let mut runner = proptest::test_runner::TestRunner::default();
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    let mut runner = proptest::test_runner::TestRunner::new(config);
     runner
         .run(&filters, |(chosen, positions, (from, to))| {
             let stranger = Address::repeat_byte(0xdd);

@@ -189,7 +189,7 @@ fn apply(seen: &mut Vec<Log>, logs: &[Log]) {
 
 #[test]
 fn any_history_leaves_a_consistent_chain() {
-    let (reorgs, returned) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (reorgs, dropped) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let config = ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() };
     let mut runner = proptest::test_runner::TestRunner::new(config);
     runner
@@ -211,10 +211,10 @@ fn any_history_leaves_a_consistent_chain() {
             assert_eq!(serde_json::from_value::<Vec<Log>>(served).unwrap(), truth);
             let stats = world.rig.chain.stats();
             reorgs.fetch_add(stats.reorgs as usize, Ordering::Relaxed);
-            returned.fetch_add(stats.blocks_dropped as usize, Ordering::Relaxed);
+            dropped.fetch_add(stats.blocks_dropped as usize, Ordering::Relaxed);
             Ok(())
         })
         .unwrap();
     assert!(reorgs.into_inner() >= 20, "the histories must contain reorgs to mean something");
-    assert!(returned.into_inner() >= 20, "and drop blocks");
+    assert!(dropped.into_inner() >= 20, "and drop blocks");
 }

@@ -1,0 +1,7 @@
+//! The follower: after any script of mining, reorgs, faults, crashes and
+//! take-overs, the store equals the chain.
+
+mod scenes;
+mod simulation;
+mod torn;
+mod world;

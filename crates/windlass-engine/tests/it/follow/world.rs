@@ -1,0 +1,125 @@
+//! A chain with a contract that logs, served over HTTP, and a store to collect into.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use alloy_consensus::TxEip1559;
+use alloy_primitives::{Address, Bytes, TxKind, hex};
+use windlass_chain::evm::{EvmReader, EvmRpc};
+use windlass_core::chain::ChainId;
+use windlass_core::error::RetryAdvice;
+use windlass_core::name::Owner;
+use windlass_core::reader::{ChainReader, LogFilter as Wanted};
+use windlass_core::store::{MAX_EVENT_PAGE, Store};
+use windlass_devnet::chain::{Chain, ChainOptions, LogFilter};
+use windlass_devnet::faults::{Faults, Plan};
+use windlass_devnet::rpc::{Server, ServerHandle, ServerOptions};
+use windlass_engine::collect::follow::{FollowOptions, Followed, Follower};
+use windlass_store_sqlite::{SqliteOptions, SqliteStore};
+use windlass_testkit::clock::ManualClock;
+
+/// How long a follower's lease lasts, in the simulation's time.
+pub(super) const LEASE_TTL: Duration = Duration::from_secs(30);
+/// How many steps a follower may need to reach a head that stands still.
+const MAX_STEPS_TO_HEAD: u32 = 2_000;
+
+/// A contract that answers any call by logging its first word as a topic:
+/// CALLDATALOAD 0, then LOG1 over nothing.
+const LOGGER: &[u8] = &hex!("6008600c60003960086000f35f355f5fa1005b00");
+
+pub(super) struct World {
+    pub(super) chain: Chain,
+    pub(super) contract: Address,
+    pub(super) faults: Faults,
+    pub(super) clock: Arc<ManualClock>,
+    server: ServerHandle,
+}
+
+/// What identifies a log: block hash and place.
+pub(super) type Identity = (alloy_primitives::B256, u64);
+
+impl World {
+    pub(super) async fn new(seed: u64) -> Self {
+        let chain = Chain::new(ChainOptions::deterministic());
+        let deployer = chain.accounts().swap_remove(0);
+        let contract = chain.deploy(&deployer, Bytes::from_static(LOGGER)).expect("deployed");
+        chain.mine();
+        assert!(!chain.code(contract).is_empty(), "the contract is there");
+        let faults = Faults::new(seed, Plan::default());
+        let options = ServerOptions { faults: Some(faults.clone()), ..ServerOptions::default() };
+        let server = Server::start(Arc::new(chain.clone()), options).await.expect("a server");
+        Self { chain, contract, faults, clock: Arc::new(ManualClock::new()), server }
+    }
+
+    pub(super) async fn store(&self) -> Arc<dyn Store> {
+        let options = SqliteOptions::memory().with_clock(self.clock.clone());
+        Arc::new(SqliteStore::open(options).await.expect("a store"))
+    }
+
+    pub(super) fn chain_id(&self) -> ChainId {
+        ChainId::new(self.chain.chain_id()).expect("an id")
+    }
+
+    /// A worker of its own, on the same store.
+    pub(super) fn follower(&self, name: &str, store: Arc<dyn Store>) -> Follower {
+        let rpc = EvmRpc::with_timeout(&self.server.http_url(), Duration::from_secs(20)).expect("a client");
+        let reader: Arc<dyn ChainReader> = Arc::new(EvmReader::new(rpc, self.chain_id()));
+        let options = FollowOptions {
+            chain: self.chain_id(),
+            start_block: 0,
+            filter: Wanted { addresses: vec![self.contract], topics0: vec![] },
+            owner: Owner::new(name).expect("an owner"),
+            lease_ttl: LEASE_TTL,
+            poll_interval: Duration::from_millis(1),
+            max_blocks_per_step: 8,
+            max_reorg_depth: 64,
+        };
+        Follower::new(options, store, reader).expect("a follower")
+    }
+
+    /// Puts calls that log into the pool and makes a block of them.
+    pub(super) fn mine(&self, calls: u64) {
+        let account = self.chain.accounts().swap_remove(1);
+        for _ in 0..calls {
+            let nonce = self.chain.next_nonce(account.address());
+            let transaction = TxEip1559 {
+                chain_id: self.chain.chain_id(),
+                nonce,
+                gas_limit: 60_000,
+                max_fee_per_gas: 100_000_000_000,
+                max_priority_fee_per_gas: 1,
+                to: TxKind::Call(self.contract),
+                input: Bytes::copy_from_slice(&alloy_primitives::B256::with_last_byte(nonce as u8)[..]),
+                ..TxEip1559::default()
+            };
+            self.chain.send(account.sign(transaction).expect("signed")).expect("accepted");
+        }
+        self.chain.mine();
+    }
+
+    /// What the chain knows from the inside.
+    pub(super) fn truth(&self) -> Vec<Identity> {
+        let logs = self.chain.canonical_logs(&LogFilter::all().address(self.contract));
+        logs.iter().map(|log| (log.block_hash.expect("mined"), log.log_index.expect("mined"))).collect()
+    }
+
+    /// What the store has.
+    pub(super) async fn stored(&self, store: &dyn Store) -> Vec<Identity> {
+        let events = store.events(self.chain_id(), (0, 0), MAX_EVENT_PAGE).await.expect("events");
+        events.iter().map(|event| (event.block.hash, u64::from(event.log_index))).collect()
+    }
+}
+
+/// Steps until the follower has nothing to do; trouble that passes is stepped over.
+/// `false` when it gives up or does not get there.
+pub(super) async fn reach_head(follower: &mut Follower) -> bool {
+    for _ in 0..MAX_STEPS_TO_HEAD {
+        match follower.step().await {
+            Ok(Followed::Idle) => return true,
+            Ok(_) => {}
+            Err(error) if matches!(error.retry(), RetryAdvice::After(_)) => {}
+            Err(_) => return false,
+        }
+    }
+    false
+}

@@ -1,0 +1,3 @@
+//! The loops against a real chain, real stores and faults.
+
+mod follow;

@@ -1,0 +1,99 @@
+//! The transaction door: fences first, then the writes in their order, all or nothing.
+
+use async_trait::async_trait;
+use windlass_core::commit::{Commit, Fence, MAX_COMMIT_ROWS, Write, Written};
+use windlass_core::error::{StoreError, StoreResult};
+use windlass_core::job::MAX_PAYLOAD_BYTES;
+use windlass_core::store::Door;
+
+use crate::error::Outcome;
+use crate::tx::Tx;
+use crate::{PostgresStore, cursor, event, job, lane, lease, outbox, state};
+
+#[async_trait]
+impl Door for PostgresStore {
+    async fn commit(&self, mut commit: Commit) -> StoreResult<Vec<Written>> {
+        check_limits(&commit)?;
+        for write in &mut commit.writes {
+            if let Write::Events(events) = write {
+                event::sort(events);
+            }
+        }
+        self.write(commit.durability, &commit, |tx, commit| Box::pin(apply_all(tx, commit))).await
+    }
+}
+
+fn check_limits(commit: &Commit) -> StoreResult<()> {
+    let largest = commit.largest_write();
+    if largest > MAX_COMMIT_ROWS {
+        return Err(StoreError::Invalid(format!(
+            "a commit writes at most {MAX_COMMIT_ROWS} rows of a kind, this one {largest}"
+        )));
+    }
+    let longest = commit.writes.iter().map(longest_payload).max().unwrap_or(0);
+    if longest > MAX_PAYLOAD_BYTES {
+        return Err(StoreError::Invalid(format!(
+            "a payload is at most {MAX_PAYLOAD_BYTES} bytes long, this one has {longest}"
+        )));
+    }
+    Ok(())
+}
+
+fn longest_payload(write: &Write) -> usize {
+    match write {
+        Write::Enqueue(jobs) => jobs.iter().map(|job| job.payload.len()).max().unwrap_or(0),
+        Write::Publish(messages) => messages.iter().map(|message| message.payload.len()).max().unwrap_or(0),
+        Write::PutState { value, .. } => value.as_ref().map_or(0, String::len),
+        _ => 0,
+    }
+}
+
+async fn apply_all(tx: &Tx, commit: &Commit) -> Outcome<Vec<Written>> {
+    check_fences(tx, &commit.fences).await?;
+    let mut written = Vec::with_capacity(commit.writes.len());
+    for write in &commit.writes {
+        written.push(apply(tx, write).await?);
+    }
+    Ok(written)
+}
+
+/// Locks what the commit stands on, leases by name and lanes by number, and
+/// refuses it at the first fence that does not hold.
+async fn check_fences(tx: &Tx, fences: &[Fence]) -> Outcome<()> {
+    let (mut names, mut lanes) = (Vec::new(), Vec::new());
+    for fence in fences {
+        match fence {
+            Fence::Lease { name, .. } => names.push(name.as_str()),
+            Fence::Job(ticket) => lanes.push(ticket.job.lane),
+        }
+    }
+    let leases = lease::lock_held(tx, &names).await?;
+    let lanes = lane::lock_held(tx, &lanes).await?;
+    for fence in fences {
+        match fence {
+            Fence::Lease { name, epoch } if leases.get(name.as_str()) != Some(epoch) => {
+                return Err(lease::fenced(name, *epoch).into());
+            }
+            Fence::Job(ticket) if !lanes.iter().any(|lane| job::is_head(lane, ticket)) => {
+                return Err(job::fenced(*ticket).into());
+            }
+            Fence::Lease { .. } | Fence::Job(_) => {}
+        }
+    }
+    Ok(())
+}
+
+async fn apply(tx: &Tx, write: &Write) -> Outcome<Written> {
+    match write {
+        Write::Events(events) => event::insert(tx, events).await,
+        Write::Blocks { chain, headers } => event::insert_blocks(tx, *chain, headers).await,
+        Write::Retract { chain, from_block } => event::retract(tx, *chain, *from_block).await,
+        Write::SeedCursor { name, start } => cursor::seed(tx, name, start).await,
+        Write::AdvanceCursor { name, to, rule } => cursor::advance(tx, name, to, *rule).await,
+        Write::ResetCursor { name, expected, to } => cursor::reset(tx, name, expected, to).await,
+        Write::Enqueue(jobs) => job::enqueue(tx, jobs).await.map(Written::Jobs),
+        Write::CompleteJob(ticket) => job::complete(tx, *ticket).await.map(|()| Written::Done),
+        Write::Publish(messages) => outbox::publish(tx, messages).await.map(Written::Messages),
+        Write::PutState { key, value } => state::put(tx, key, value.as_deref()).await,
+    }
+}

@@ -1,0 +1,160 @@
+//! What PostgreSQL's errors mean: whether to try again, and what to tell the caller.
+
+use std::error::Error;
+use std::io;
+
+use deadpool_postgres::{HookError, PoolError, TimeoutType};
+use tokio_postgres::error::SqlState;
+use windlass_core::error::StoreError;
+
+use crate::connect::Place;
+
+/// Why a try did not succeed.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// The answer is no, and will stay no.
+    Refused(StoreError),
+    /// No connection could be had.
+    Pool(PoolError),
+    /// The server said so, or the connection broke.
+    Postgres(tokio_postgres::Error),
+    /// The answer to a commit was lost, and nobody could say what became of it.
+    Unsettled,
+}
+
+/// What every step of an operation answers.
+pub(crate) type Outcome<T> = Result<T, Fault>;
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<tokio_postgres::Error> for Fault {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Postgres(error)
+    }
+}
+
+impl From<PoolError> for Fault {
+    fn from(error: PoolError) -> Self {
+        Self::Pool(error)
+    }
+}
+
+impl Fault {
+    /// Whether the connection broke, so that nothing is known about the last statement.
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self, Self::Postgres(error) if is_lost(error))
+    }
+
+    /// Whether the same try may pass on a fresh connection or a moment later.
+    pub(crate) fn is_passing(&self) -> bool {
+        match self {
+            Self::Postgres(error) => is_lost(error) || is_contended(error),
+            Self::Pool(error) => connecting(error).is_some_and(is_lost),
+            Self::Refused(_) | Self::Unsettled => false,
+        }
+    }
+
+    /// What the caller is told.
+    pub(crate) fn explain(self, place: &Place) -> StoreError {
+        match self {
+            Self::Refused(error) => error,
+            Self::Postgres(error) => explain(&error, place),
+            Self::Pool(PoolError::Closed) => StoreError::Closed,
+            Self::Pool(PoolError::Timeout(TimeoutType::Wait)) => StoreError::Busy,
+            Self::Pool(error) => match connecting(&error) {
+                Some(cause) if cause.code().is_none() => refused_connection(cause, place),
+                Some(cause) => explain(cause, place),
+                None => unreachable(place, "no answer in time"),
+            },
+            Self::Unsettled => unreachable(
+                place,
+                "the answer to a commit was lost; whether it was made must be looked up before it is repeated",
+            ),
+        }
+    }
+}
+
+/// The server's or network's error behind a failure to get a connection.
+fn connecting(error: &PoolError) -> Option<&tokio_postgres::Error> {
+    match error {
+        PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => Some(error),
+        _ => None,
+    }
+}
+
+fn is_lost(error: &tokio_postgres::Error) -> bool {
+    match error.code() {
+        Some(code) => is_shutdown(code),
+        None => error.is_closed() || broken_pipe(error),
+    }
+}
+
+/// The server or the session ends, or it is not up yet.
+fn is_shutdown(code: &SqlState) -> bool {
+    code.code().starts_with("08")
+        || [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW].contains(code)
+        || [SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT].contains(code)
+}
+
+fn broken_pipe(error: &tokio_postgres::Error) -> bool {
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+    // A message that cannot be encoded is an io::Error too, and will not become shorter.
+    cause.is_some_and(|cause| cause.kind() != io::ErrorKind::InvalidInput)
+}
+
+fn is_contended(error: &tokio_postgres::Error) -> bool {
+    matches!(error.code(), Some(code) if is_deadlock(code))
+}
+
+fn is_deadlock(code: &SqlState) -> bool {
+    [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED].contains(code)
+}
+
+fn explain(error: &tokio_postgres::Error, place: &Place) -> StoreError {
+    let Some(code) = error.code() else {
+        return if is_lost(error) {
+            unreachable(place, reason(error))
+        } else {
+            StoreError::Other(reason(error))
+        };
+    };
+    match code.code() {
+        "28P01" | "28000" => StoreError::AuthFailed { user: place.user.clone() },
+        "3D000" => unreachable(place, reason(error)),
+        _ if is_shutdown(code) => unreachable(place, reason(error)),
+        // Lock or statement timeout, too many connections, deadlocks that did not end.
+        "55P03" | "57014" | "53300" => StoreError::Busy,
+        _ if is_deadlock(code) => StoreError::Busy,
+        "53100" => StoreError::DiskFull,
+        "25006" => StoreError::ReadOnly,
+        "XX001" | "XX002" => StoreError::Corrupt(reason(error)),
+        // A text that the encoding cannot hold, such as one with a zero byte.
+        "22021" => StoreError::Invalid(reason(error)),
+        state => StoreError::Other(format!("{} ({state})", reason(error))),
+    }
+}
+
+/// Why no connection came about when the server gave no code.
+fn refused_connection(error: &tokio_postgres::Error, place: &Place) -> StoreError {
+    match error.source().map(ToString::to_string) {
+        Some(cause) if cause == "password missing" => StoreError::AuthFailed { user: place.user.clone() },
+        _ => unreachable(place, reason(error)),
+    }
+}
+
+fn unreachable(place: &Place, reason: impl Into<String>) -> StoreError {
+    StoreError::Unreachable { place: place.address.clone(), reason: reason.into() }
+}
+
+/// The server's words, or the innermost cause. Neither ever holds the password.
+fn reason(error: &tokio_postgres::Error) -> String {
+    match (error.as_db_error(), error.source()) {
+        (Some(answer), _) => answer.message().to_owned(),
+        (None, Some(cause)) => cause.to_string(),
+        (None, None) => error.to_string(),
+    }
+}

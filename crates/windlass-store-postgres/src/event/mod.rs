@@ -1,0 +1,100 @@
+//! What was collected: logs and the headers of blocks that may still change.
+
+mod copy;
+mod insert;
+
+use async_trait::async_trait;
+use tokio_postgres::Row;
+use windlass_core::chain::{BlockHeader, BlockRef, Bytes, ChainId};
+use windlass_core::commit::Written;
+use windlass_core::error::StoreResult;
+use windlass_core::event::{LogEvent, Topics};
+use windlass_core::name::StateKey;
+use windlass_core::store::{Events, MAX_EVENT_PAGE};
+
+pub(crate) use self::insert::{insert, insert_blocks, sort};
+
+use crate::error::Outcome;
+use crate::row::{address, damaged, get, hash, signed, unsigned};
+use crate::tx::Tx;
+use crate::{PostgresStore, state};
+
+#[async_trait]
+impl Events for PostgresStore {
+    async fn events(&self, chain: ChainId, from: (u64, u32), limit: u32) -> StoreResult<Vec<LogEvent>> {
+        let start = (signed("block", from.0)?, i64::from(from.1));
+        self.read(&(), |tx, ()| Box::pin(page(tx, chain, start, limit))).await
+    }
+
+    async fn count_events(&self, chain: ChainId) -> StoreResult<u64> {
+        self.read(&(), |tx, ()| {
+            Box::pin(async move {
+                let sql = "SELECT count(*) FROM event WHERE chain_id = $1";
+                unsigned(&tx.query_one(sql, &[&chain.as_i64()]).await?, 0)
+            })
+        })
+        .await
+    }
+
+    async fn blocks(&self, chain: ChainId, from_block: u64, limit: u32) -> StoreResult<Vec<BlockHeader>> {
+        let start = signed("block", from_block)?;
+        self.read(&(), |tx, ()| Box::pin(headers(tx, chain, start, limit))).await
+    }
+
+    async fn state(&self, key: &StateKey) -> StoreResult<Option<String>> {
+        self.read(key, |tx, key| Box::pin(state::find(tx, key))).await
+    }
+}
+
+/// Takes back logs and headers from a block on; says how many logs there were.
+pub(crate) async fn retract(tx: &Tx, chain: ChainId, from_block: u64) -> Outcome<Written> {
+    let from = signed("block", from_block)?;
+    let sql = "DELETE FROM block WHERE chain_id = $1 AND number >= $2";
+    tx.execute(sql, &[&chain.as_i64(), &from]).await?;
+    let sql = "DELETE FROM event WHERE chain_id = $1 AND block_number >= $2";
+    tx.execute(sql, &[&chain.as_i64(), &from]).await.map(Written::Rows)
+}
+
+async fn page(tx: &Tx, chain: ChainId, from: (i64, i64), limit: u32) -> Outcome<Vec<LogEvent>> {
+    let rows = tx
+        .query(
+            "SELECT block_number, log_index, block_hash, timestamp_s, transaction_hash, address, topics, data
+             FROM event WHERE chain_id = $1 AND (block_number, log_index) >= ($2, $3)
+             ORDER BY block_number, log_index LIMIT $4",
+            &[&chain.as_i64(), &from.0, &from.1, &i64::from(limit.min(MAX_EVENT_PAGE))],
+        )
+        .await?;
+    rows.iter().map(|row| read(row, chain)).collect()
+}
+
+fn read(row: &Row, chain: ChainId) -> Outcome<LogEvent> {
+    Ok(LogEvent {
+        chain,
+        block: BlockRef { number: unsigned(row, 0)?, hash: hash(row, 2)? },
+        log_index: unsigned(row, 1)?,
+        timestamp_s: unsigned(row, 3)?,
+        transaction_hash: hash(row, 4)?,
+        address: address(row, 5)?,
+        topics: Topics::from_bytes(get(row, 6)?).ok_or_else(|| damaged("a log has up to four topics"))?,
+        data: Bytes::copy_from_slice(get(row, 7)?),
+    })
+}
+
+async fn headers(tx: &Tx, chain: ChainId, from: i64, limit: u32) -> Outcome<Vec<BlockHeader>> {
+    let rows = tx
+        .query(
+            "SELECT number, hash, parent_hash, timestamp_s FROM block
+             WHERE chain_id = $1 AND number >= $2 ORDER BY number LIMIT $3",
+            &[&chain.as_i64(), &from, &i64::from(limit.min(MAX_EVENT_PAGE))],
+        )
+        .await?;
+    let read = |row| {
+        Ok(BlockHeader {
+            number: unsigned(row, 0)?,
+            hash: hash(row, 1)?,
+            parent_hash: hash(row, 2)?,
+            timestamp_s: unsigned(row, 3)?,
+        })
+    };
+    rows.iter().map(read).collect()
+}

@@ -1,0 +1,116 @@
+//! Taking jobs: the longest waiting lanes first, each with a run of its first jobs.
+
+use std::time::Duration;
+
+use windlass_core::error::StoreError;
+use windlass_core::job::{ClaimedJob, JobClaim, JobId, JobTicket};
+use windlass_core::time::Timestamp;
+
+use super::bury::bury;
+use crate::claim::{Candidates, Changes};
+use crate::error::Outcome;
+use crate::lane::Lane;
+use crate::row::{damaged, get};
+use crate::tx::Tx;
+
+/// A job as a claim reads it.
+struct Open {
+    lane: i64,
+    seq: i64,
+    payload: String,
+    not_before: Option<Timestamp>,
+}
+
+/// Takes jobs.
+pub(super) async fn claim(tx: &Tx, claim: &JobClaim) -> Outcome<Vec<ClaimedJob>> {
+    let mut candidates =
+        Candidates::new(claim.queue.as_str(), claim.max_jobs, claim.max_per_lane, claim.max_attempts);
+    let mut changes = Changes::default();
+    let mut claimed = Vec::new();
+    let mut began_at = None;
+    loop {
+        let room = claim.max_jobs as usize - claimed.len();
+        let lanes = candidates.next(tx, room as u32).await?;
+        let Some(first) = lanes.first() else { break };
+        began_at.get_or_insert(first.now);
+        let (exhausted, lanes): (Vec<Lane>, Vec<Lane>) =
+            lanes.into_iter().partition(|lane| candidates.is_exhausted(lane));
+        bury(tx, &exhausted, None).await?;
+        exhausted.iter().for_each(|lane| changes.pass(lane, lane.head()));
+        let mut jobs = first_jobs(tx, &lanes, candidates.max_per_lane()).await?.into_iter().peekable();
+        for lane in lanes {
+            let run = std::iter::from_fn(|| jobs.next_if(|job| job.lane == lane.id)).collect();
+            take_run(&mut changes, &mut claimed, lane, run, claim)?;
+        }
+    }
+    if let Some(now) = began_at {
+        changes.write(tx, now, &claim.owner, claim.ttl).await?;
+    }
+    Ok(claimed)
+}
+
+/// The first jobs of each lane, lane by lane.
+async fn first_jobs(tx: &Tx, lanes: &[Lane], max_per_lane: u32) -> Outcome<Vec<Open>> {
+    let ids: Vec<i64> = lanes.iter().map(|lane| lane.id).collect();
+    let heads: Vec<i64> = lanes.iter().map(Lane::head).collect();
+    let ends: Vec<i64> = lanes.iter().map(|lane| lane.run_end(max_per_lane)).collect();
+    let rows = tx
+        .query(
+            "SELECT lane_id, seq, payload, not_before_ms
+             FROM unnest($1::BIGINT[], $2::BIGINT[], $3::BIGINT[]) WITH ORDINALITY AS run (id, head, last, place)
+             JOIN job ON lane_id = id AND seq BETWEEN head AND last ORDER BY place, seq",
+            &[&ids, &heads, &ends],
+        )
+        .await?;
+    let read = |row| {
+        Ok(Open {
+            lane: get(row, 0)?,
+            seq: get(row, 1)?,
+            payload: get(row, 2)?,
+            not_before: get::<Option<i64>>(row, 3)?.map(Timestamp::from_ms),
+        })
+    };
+    rows.iter().map(read).collect()
+}
+
+/// Takes as much of a lane's run as may start now and has room.
+fn take_run(
+    changes: &mut Changes,
+    claimed: &mut Vec<ClaimedJob>,
+    lane: Lane,
+    run: Vec<Open>,
+    claim: &JobClaim,
+) -> Outcome<()> {
+    let room = claim.max_jobs as usize - claimed.len();
+    if room == 0 {
+        return Ok(());
+    }
+    let Some(head) = run.first() else {
+        return Err(damaged(format!("lane {} has lost its jobs", lane.id)));
+    };
+    let is_due = |job: &Open| job.not_before.is_none_or(|instant| instant <= lane.now);
+    if let Some(instant) = head.not_before.filter(|_| !is_due(head)) {
+        changes.delay(&lane, instant);
+        return Ok(());
+    }
+    let due: Vec<Open> = run.into_iter().take(room).take_while(is_due).collect();
+    let last = due.last().map_or(lane.done_seq, |job| job.seq);
+    let taken = changes.take(lane, last);
+    for job in due {
+        claimed.push(claimed_job(&taken, job.seq, job.payload, claim.ttl)?);
+    }
+    Ok(())
+}
+
+/// A job that the holder of a lane, just taken, has been given.
+fn claimed_job(lane: &Lane, seq: i64, payload: String, ttl: Duration) -> Outcome<ClaimedJob> {
+    let unnamed = |error: windlass_core::name::NameError| StoreError::Corrupt(error.to_string());
+    Ok(ClaimedJob {
+        ticket: JobTicket { job: JobId { lane: lane.id, seq }, epoch: lane.epoch },
+        queue: lane.queue.parse().map_err(unnamed)?,
+        key: lane.key.parse().map_err(unnamed)?,
+        payload,
+        attempt: if seq == lane.head() { lane.attempts } else { 1 },
+        lease_until: lane.now.after(ttl),
+    })
+}

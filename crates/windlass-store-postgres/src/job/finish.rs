@@ -1,0 +1,133 @@
+//! The ends of a job: done, again later, never.
+
+use std::collections::BTreeMap;
+
+use windlass_core::error::StoreError;
+use windlass_core::job::{JobFailure, JobTicket};
+use windlass_core::lease::Epoch;
+use windlass_core::retry::Verdict;
+
+use super::bury::bury;
+use crate::error::Outcome;
+use crate::lane::{self, Lane};
+use crate::row::get;
+use crate::tx::Tx;
+
+/// Consecutive jobs of one lane, under one epoch.
+struct Run {
+    lane: i64,
+    epoch: Epoch,
+    first: i64,
+    last: i64,
+}
+
+impl Run {
+    /// The run that these tickets of one lane, in order, make up; `None` if they do not.
+    fn of(tickets: &[JobTicket]) -> Option<Self> {
+        let (first, last) = (tickets.first()?, tickets.last()?);
+        let follow =
+            |pair: &[JobTicket]| pair[0].epoch == pair[1].epoch && pair[0].job.seq + 1 == pair[1].job.seq;
+        tickets.windows(2).all(follow).then_some(Self {
+            lane: first.job.lane,
+            epoch: first.epoch,
+            first: first.job.seq,
+            last: last.job.seq,
+        })
+    }
+}
+
+/// Finishes jobs, each lane's in order and without a gap; returns the tickets of
+/// lanes that were left untouched, because theirs were not valid.
+pub(super) async fn complete_all(tx: &Tx, tickets: &[JobTicket]) -> Outcome<Vec<JobTicket>> {
+    let mut sorted = tickets.to_vec();
+    sorted.sort_unstable();
+    let lanes: BTreeMap<i64, &[JobTicket]> = sorted
+        .chunk_by(|one, other| one.job.lane == other.job.lane)
+        .map(|tickets| (tickets[0].job.lane, tickets))
+        .collect();
+    let runs: Vec<Run> = lanes.values().filter_map(|tickets| Run::of(tickets)).collect();
+    let finished = finish(tx, &runs).await?;
+    Ok(lanes
+        .into_iter()
+        .filter(|(lane, _)| !finished.contains(lane))
+        .flat_map(|(_, tickets)| tickets.iter().copied())
+        .collect())
+}
+
+/// Finishes one job, within a commit.
+pub(crate) async fn complete(tx: &Tx, ticket: JobTicket) -> Outcome<()> {
+    let run = Run { lane: ticket.job.lane, epoch: ticket.epoch, first: ticket.job.seq, last: ticket.job.seq };
+    match finish(tx, &[run]).await?.is_empty() {
+        true => Err(fenced(ticket).into()),
+        false => Ok(()),
+    }
+}
+
+/// Moves lanes past their runs and deletes the jobs, in one statement; returns the
+/// lanes for which that was right. They are locked in the order of their numbers,
+/// because a holder may be extending the same ones just now.
+async fn finish(tx: &Tx, runs: &[Run]) -> Outcome<Vec<i64>> {
+    if runs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let column = |of: fn(&Run) -> i64| runs.iter().map(of).collect::<Vec<i64>>();
+    let rows = tx
+        .query(
+            "WITH run AS MATERIALIZED (
+                 SELECT * FROM unnest($2::BIGINT[], $3::BIGINT[], $4::BIGINT[], $5::BIGINT[])
+                     AS run (id, epoch, first_seq, last_seq)),
+             held AS MATERIALIZED (
+                 SELECT id, first_seq, last_seq FROM lane JOIN run USING (id)
+                 WHERE lane.epoch = run.epoch AND owner IS NOT NULL
+                     AND done_seq + 1 = first_seq AND last_seq <= held_seq
+                 ORDER BY id FOR UPDATE OF lane),
+             moved AS (
+                 UPDATE lane SET done_seq = last_seq, attempts = 0, last_error = NULL,
+                     owner = CASE WHEN held_seq = last_seq THEN NULL ELSE owner END,
+                     available_at_ms = CASE WHEN held_seq = last_seq THEN windlass_now($1) ELSE available_at_ms END
+                 FROM held WHERE lane.id = held.id),
+             gone AS (
+                 DELETE FROM job USING held WHERE lane_id = id AND seq BETWEEN first_seq AND last_seq)
+             SELECT id FROM held",
+            &[
+                &tx.now_ms,
+                &column(|run| run.lane),
+                &column(|run| run.epoch.0),
+                &column(|run| run.first),
+                &column(|run| run.last),
+            ],
+        )
+        .await?;
+    rows.iter().map(|row| get(row, 0)).collect()
+}
+
+/// Records a failed try and frees the lane.
+pub(super) async fn fail(tx: &Tx, failure: &JobFailure) -> Outcome<()> {
+    let lane = require_head(tx, failure.ticket).await?;
+    match failure.verdict {
+        Verdict::RetryAfter(delay) => lane::postpone(tx, &lane, &failure.error, delay).await,
+        Verdict::Dead => {
+            bury(tx, std::slice::from_ref(&lane), Some(&failure.error)).await?;
+            lane::pass(tx, &[lane.id], &[lane.head()], lane.now).await
+        }
+    }
+}
+
+async fn require_head(tx: &Tx, ticket: JobTicket) -> Outcome<Lane> {
+    let lanes = lane::lock_held(tx, &[ticket.job.lane]).await?;
+    let found = lanes.into_iter().find(|lane| is_head(lane, &ticket));
+    Ok(found.ok_or_else(|| fenced(ticket))?)
+}
+
+/// Whether a ticket is good for its lane's first open job. The lane is one that is held.
+pub(crate) fn is_head(lane: &Lane, ticket: &JobTicket) -> bool {
+    lane.id == ticket.job.lane
+        && lane.epoch == ticket.epoch
+        && lane.head() == ticket.job.seq
+        && ticket.job.seq <= lane.held_seq
+}
+
+/// The refusal of a ticket that is history, or not yet.
+pub(crate) fn fenced(ticket: JobTicket) -> StoreError {
+    lane::fenced(format!("job {}", ticket.job), ticket.epoch)
+}

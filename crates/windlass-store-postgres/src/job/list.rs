@@ -1,0 +1,130 @@
+//! Jobs as people see them: pages, single ones, counts. Reads only.
+
+use tokio_postgres::Row;
+use windlass_core::job::{JobFilter, JobId, JobRow, JobState, MAX_LISTED_JOBS, QueueCounts};
+use windlass_core::name::Owner;
+use windlass_core::time::Timestamp;
+
+use crate::error::Outcome;
+use crate::row::{get, name, optional_name, timestamp, unsigned};
+use crate::tx::Tx;
+
+/// Begins a query whose rows [`open_row`] takes; `$1` is the caller's clock.
+macro_rules! select_open {
+    ($rest:literal) => {
+        concat!(
+            "SELECT lane_id, seq, queue, key, done_seq, held_seq, owner, available_at_ms, attempts, last_error, ",
+            "enqueued_at_ms, not_before_ms, payload, windlass_now($1) FROM job JOIN lane ON lane.id = lane_id ",
+            $rest
+        )
+    };
+}
+
+/// Begins a query whose rows [`dead_row`] takes; an entry without a topic is a job.
+macro_rules! select_dead {
+    ($rest:literal) => {
+        concat!(
+            "SELECT lane_id, seq, queue, key, attempts, reason, died_at_ms, enqueued_at_ms, payload ",
+            "FROM dead WHERE topic IS NULL ",
+            $rest
+        )
+    };
+}
+
+/// A page of open or dead jobs, by id.
+pub(super) async fn page(tx: &Tx, filter: &JobFilter) -> Outcome<Vec<JobRow>> {
+    let limit = i64::from(filter.limit.clamp(1, MAX_LISTED_JOBS));
+    let after = filter.after.unwrap_or(JobId { lane: 0, seq: 0 });
+    let queue = filter.queue.as_ref().map(|queue| queue.as_str());
+    if filter.dead {
+        let sql = select_dead!(
+            "AND (lane_id, seq) > ($1, $2) AND ($3::TEXT IS NULL OR queue = $3)
+             ORDER BY lane_id, seq LIMIT $4"
+        );
+        let rows = tx.query(sql, &[&after.lane, &after.seq, &queue, &limit]).await?;
+        return rows.iter().map(dead_row).collect();
+    }
+    let sql = select_open!(
+        "WHERE (lane_id, seq) > ($2, $3) AND ($4::TEXT IS NULL OR queue = $4)
+         ORDER BY lane_id, seq LIMIT $5"
+    );
+    let rows = tx.query(sql, &[&tx.now_ms, &after.lane, &after.seq, &queue, &limit]).await?;
+    rows.iter().map(open_row).collect()
+}
+
+/// One job, open or dead.
+pub(super) async fn show(tx: &Tx, id: JobId) -> Outcome<Option<JobRow>> {
+    let open = select_open!("WHERE lane_id = $2 AND seq = $3");
+    if let Some(row) = tx.query_opt(open, &[&tx.now_ms, &id.lane, &id.seq]).await? {
+        return open_row(&row).map(Some);
+    }
+    let dead = select_dead!("AND lane_id = $1 AND seq = $2");
+    tx.query_opt(dead, &[&id.lane, &id.seq]).await?.as_ref().map(dead_row).transpose()
+}
+
+fn open_row(row: &Row) -> Outcome<JobRow> {
+    let (seq, done_seq, held_seq): (i64, i64, i64) = (get(row, 1)?, get(row, 4)?, get(row, 5)?);
+    let (owner, available_at): (Option<Owner>, Timestamp) = (optional_name(row, 6)?, timestamp(row, 7)?);
+    let (attempts, error): (u32, Option<String>) = (unsigned(row, 8)?, get(row, 9)?);
+    let enqueued_at = timestamp(row, 10)?;
+    let not_before = get::<Option<i64>>(row, 11)?.map(Timestamp::from_ms);
+    let is_head = seq == done_seq + 1;
+    let running = owner.is_some() && available_at > timestamp(row, 13)? && seq <= held_seq;
+    let state = match (running, is_head && (attempts > 0 || error.is_some())) {
+        (true, _) => JobState::Running,
+        (false, true) => JobState::Retrying,
+        (false, false) => JobState::Waiting,
+    };
+    Ok(JobRow {
+        id: JobId { lane: get(row, 0)?, seq },
+        queue: name(row, 2)?,
+        key: name(row, 3)?,
+        state,
+        attempts: if is_head { attempts } else { 0 },
+        error: error.filter(|_| is_head),
+        owner: owner.filter(|_| running),
+        at: if is_head || running { available_at } else { not_before.unwrap_or(enqueued_at) },
+        enqueued_at,
+        payload: get(row, 12)?,
+    })
+}
+
+fn dead_row(row: &Row) -> Outcome<JobRow> {
+    Ok(JobRow {
+        id: JobId { lane: get(row, 0)?, seq: get(row, 1)? },
+        queue: name(row, 2)?,
+        key: name(row, 3)?,
+        state: JobState::Dead,
+        attempts: unsigned(row, 4)?,
+        error: get(row, 5)?,
+        owner: None,
+        at: timestamp(row, 6)?,
+        enqueued_at: timestamp(row, 7)?,
+        payload: get(row, 8)?,
+    })
+}
+
+/// How every job queue stands.
+pub(super) async fn count(tx: &Tx) -> Outcome<Vec<QueueCounts>> {
+    let rows = tx
+        .query(
+            "WITH clock AS MATERIALIZED (SELECT windlass_now($1) AS now_ms)
+             SELECT queue, sum(tail_seq - done_seq)::BIGINT,
+                 count(*) FILTER (WHERE tail_seq > done_seq AND owner IS NOT NULL AND available_at_ms > now_ms),
+                 count(*) FILTER (WHERE tail_seq > done_seq AND owner IS NULL AND attempts > 0),
+                 (SELECT count(*) FROM dead WHERE dead.queue = lane.queue)
+             FROM lane, clock WHERE partition_id IS NULL GROUP BY queue ORDER BY queue",
+            &[&tx.now_ms],
+        )
+        .await?;
+    let read = |row| {
+        Ok(QueueCounts {
+            queue: name(row, 0)?,
+            open: unsigned(row, 1)?,
+            running_lanes: unsigned(row, 2)?,
+            retrying_lanes: unsigned(row, 3)?,
+            dead: unsigned(row, 4)?,
+        })
+    };
+    rows.iter().map(read).collect()
+}

@@ -1,0 +1,85 @@
+//! Jobs in lanes: put in, taken, finished, failed, listed.
+
+mod bury;
+mod claim;
+mod enqueue;
+mod finish;
+mod list;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use windlass_core::commit::Durability;
+use windlass_core::error::StoreResult;
+use windlass_core::job::{
+    ClaimedJob, JobClaim, JobFailure, JobFilter, JobId, JobRow, JobTicket, MAX_CLAIMED_JOBS, QueueCounts,
+};
+use windlass_core::store::{Jobs, check_job_queue};
+
+pub(crate) use self::enqueue::enqueue;
+pub(crate) use self::finish::{complete, fenced, is_head};
+
+use crate::PostgresStore;
+use crate::lane::{self, Hold};
+
+#[async_trait]
+impl Jobs for PostgresStore {
+    async fn claim_jobs(&self, claim: &JobClaim) -> StoreResult<Vec<ClaimedJob>> {
+        check_job_queue(&claim.queue)?;
+        let claim = JobClaim { max_jobs: claim.max_jobs.min(MAX_CLAIMED_JOBS), ..claim.clone() };
+        let claimed = self.claim(&claim, |tx, claim| Box::pin(claim::claim(tx, claim))).await?;
+        Ok(claimed.unwrap_or_default())
+    }
+
+    /// Relaxed: an extension that a crash takes back makes the hold run out earlier,
+    /// and whoever takes the lane then fences its holder.
+    async fn extend_jobs(&self, tickets: &[JobTicket], ttl: Duration) -> StoreResult<Vec<JobTicket>> {
+        let holds = holds(tickets);
+        let extended = self
+            .write(Durability::Relaxed, &holds, |tx, holds| Box::pin(lane::extend(tx, holds, ttl)))
+            .await?;
+        Ok(tickets.iter().filter(|ticket| !extended.contains(&hold(ticket))).copied().collect())
+    }
+
+    async fn complete_jobs(&self, tickets: &[JobTicket]) -> StoreResult<Vec<JobTicket>> {
+        self.write(Durability::Full, tickets, |tx, tickets| Box::pin(finish::complete_all(tx, tickets))).await
+    }
+
+    async fn fail_job(&self, failure: &JobFailure) -> StoreResult<()> {
+        self.write(Durability::Full, failure, |tx, failure| Box::pin(finish::fail(tx, failure))).await
+    }
+
+    /// Relaxed: a release that a crash takes back leaves a hold that runs out by itself.
+    async fn release_jobs(&self, tickets: &[JobTicket]) -> StoreResult<()> {
+        let holds = holds(tickets);
+        self.write(Durability::Relaxed, &holds, |tx, holds| Box::pin(lane::release(tx, holds))).await
+    }
+
+    async fn requeue_dead_jobs(&self, ids: &[JobId]) -> StoreResult<Vec<JobId>> {
+        self.write(Durability::Full, ids, |tx, ids| Box::pin(bury::requeue(tx, ids))).await
+    }
+
+    async fn list_jobs(&self, filter: &JobFilter) -> StoreResult<Vec<JobRow>> {
+        self.read(filter, |tx, filter| Box::pin(list::page(tx, filter))).await
+    }
+
+    async fn show_job(&self, id: JobId) -> StoreResult<Option<JobRow>> {
+        self.read(&id, |tx, id| Box::pin(list::show(tx, *id))).await
+    }
+
+    async fn count_jobs(&self) -> StoreResult<Vec<QueueCounts>> {
+        self.read(&(), |tx, ()| Box::pin(list::count(tx))).await
+    }
+}
+
+fn hold(ticket: &JobTicket) -> Hold {
+    (ticket.job.lane, ticket.epoch)
+}
+
+/// The lanes of tickets, each once.
+fn holds(tickets: &[JobTicket]) -> Vec<Hold> {
+    let mut holds: Vec<Hold> = tickets.iter().map(hold).collect();
+    holds.sort_unstable();
+    holds.dedup();
+    holds
+}

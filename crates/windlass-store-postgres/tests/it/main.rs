@@ -1,0 +1,10 @@
+//! The PostgreSQL store against a real server, named by `WINDLASS_TEST_POSTGRES_URL`.
+
+mod database;
+mod postgres_conformance;
+mod postgres_connect;
+mod postgres_event;
+mod postgres_lock;
+mod postgres_lost;
+mod postgres_migrate;
+mod proxy;

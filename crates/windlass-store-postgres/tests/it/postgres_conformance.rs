@@ -1,0 +1,48 @@
+//! The suite that every store passes, each case in a schema of its own; and random
+//! scripts, answered by the store as by the model.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use windlass_core::store::Store;
+use windlass_testkit::clock::ManualClock;
+use windlass_testkit::harness::Harness;
+use windlass_testkit::script;
+
+use crate::database::Database;
+
+#[async_trait]
+impl Harness for Database {
+    async fn open(&self) -> Arc<dyn Store> {
+        Arc::new(Database::open(self).await)
+    }
+
+    fn clock(&self) -> Arc<ManualClock> {
+        self.clock.clone()
+    }
+}
+
+async fn fresh() -> Database {
+    Database::new()
+}
+
+windlass_testkit::conformance!(fresh());
+
+/// Scripts of up to so many steps: a server takes longer for each than a file does.
+const MAX_STEPS: usize = 120;
+
+macro_rules! scripts {
+    ($($test:ident: $profile:ident, $scripts:literal;)*) => {$(
+        #[test]
+        fn $test() {
+            script::check::<script::$profile, _>(script::Budget::new($scripts, MAX_STEPS), fresh);
+        }
+    )*};
+}
+
+scripts! {
+    leases_answer_as_the_model_does: LeaseScript, 20;
+    jobs_answer_as_the_model_does: JobScript, 20;
+    the_outbox_answers_as_the_model_does: OutboxScript, 20;
+    the_whole_store_answers_as_the_model_does: WholeScript, 20;
+}

@@ -1,0 +1,231 @@
+//! The list of all cases, as a macro that makes tests of them.
+
+/// Makes a test of every case, each on a fresh database. The argument is a future
+/// that gives a harness, such as a call of an `async fn`; it is evaluated in each test.
+#[macro_export]
+macro_rules! conformance {
+    ($harness:expr) => {
+        $crate::conformance_tests! { $harness;
+            leases {
+                a_free_lease_is_taken_under_its_first_epoch
+                asking_again_prolongs_and_keeps_the_epoch
+                another_owner_is_refused_while_the_lease_lives
+                an_expired_lease_is_taken_under_a_new_epoch
+                its_former_holder_takes_an_expired_lease_under_a_new_epoch_too
+                extending_prolongs_from_now
+                extending_anothers_lease_is_fenced
+                extending_an_unknown_lease_is_fenced
+                a_late_holder_extends_while_nobody_took_over
+                a_zombie_can_neither_extend_nor_release
+                a_zombie_of_the_same_name_is_fenced_too
+                a_released_lease_is_free_at_once_and_counts_on
+                releasing_anothers_lease_changes_nothing
+                releasing_an_unknown_lease_says_no
+                leases_of_different_names_are_independent
+                held_leases_are_listed_by_name_even_expired_ones
+                a_lease_without_duration_is_over_at_once
+            }
+            enqueue {
+                jobs_are_numbered_per_lane_in_their_order
+                lanes_of_different_queues_are_different_lanes
+                a_drained_lane_counts_on
+                a_unique_job_is_refused_while_its_lane_is_open
+                a_unique_job_is_refused_behind_one_of_its_own_commit
+                a_job_is_not_handed_out_before_its_instant
+                an_instant_that_has_passed_delays_nothing
+                the_queues_of_sinks_are_reserved
+                payloads_have_a_limit
+                payloads_are_kept_as_they_are
+                names_are_kept_as_they_are
+                no_jobs_is_nothing_to_do
+            }
+            claim {
+                a_claimed_job_carries_all_its_worker_needs
+                a_lane_has_one_holder_at_a_time
+                a_lane_is_worked_off_in_order
+                the_longest_waiting_lane_comes_first
+                a_finished_lane_goes_to_the_end_of_the_line
+                a_claim_is_bounded_in_all_and_per_lane
+                a_claim_for_nothing_takes_nothing
+                a_run_ends_before_a_job_that_is_not_due
+                an_expired_lane_is_claimed_again_as_one_more_attempt
+                a_lane_at_its_attempts_limit_gives_up_its_first_job
+                a_job_given_up_at_its_limit_keeps_its_last_error
+            }
+            complete {
+                a_finished_job_is_gone_and_its_lane_is_free
+                finishing_part_of_a_run_keeps_the_rest_held
+                a_gap_leaves_the_whole_lane_untouched
+                a_job_is_finished_once
+                a_late_holder_finishes_while_nobody_took_over
+                a_zombie_can_do_nothing_to_its_former_lane
+                a_ticket_dies_with_the_hold_it_came_from
+                tickets_of_unknown_lanes_are_refused
+                extending_holds_lanes_longer_from_now_on
+                giving_lanes_back_takes_no_attempt
+            }
+            fail {
+                a_failed_job_waits_for_its_retry_and_shows_its_error
+                success_wipes_the_errors_of_the_past
+                a_failure_frees_the_rest_of_its_run
+                only_the_first_open_job_can_fail
+                a_job_given_up_steps_aside_with_its_reason
+                long_errors_are_cut
+                requeued_jobs_go_to_the_end_under_new_numbers
+                requeueing_skips_what_is_not_dead
+            }
+            job_list {
+                every_state_is_shown_as_it_is
+                a_hold_that_ran_out_is_shown_as_waiting_for_a_retry
+                pages_follow_each_other_without_overlap
+                dead_jobs_are_paged_too
+                one_job_is_shown_open_dead_or_not_at_all
+                counts_say_how_every_queue_stands
+                the_outbox_is_not_shown_among_jobs
+            }
+            ranges {
+                a_range_moves_the_cursor_and_is_held_from_the_start
+                ranges_are_adjacent_and_do_not_overlap
+                a_range_ends_at_the_last_block
+                the_last_block_itself_is_claimed
+                nothing_is_claimed_above_the_last_block
+                a_range_needs_a_cursor
+                ranges_keep_out_of_the_queues_of_sinks
+                a_range_whose_job_is_open_is_refused_whole
+                a_finished_range_can_be_claimed_once_more
+                an_abandoned_range_goes_to_another_worker_as_its_second_attempt
+                a_ranges_logs_and_its_end_are_one_commit
+                many_claimants_get_disjoint_ranges_and_leave_no_hole
+                a_single_range_has_one_winner
+            }
+            cursors {
+                a_cursor_is_seeded_once
+                a_cursor_moves_forward_and_never_back
+                another_identity_at_the_same_number_is_a_conflict
+                another_identity_at_a_shared_number_is_progress
+                a_conflict_refuses_the_whole_commit
+                a_cursor_nobody_seeded_does_not_move
+                a_reset_goes_anywhere_for_who_knows_the_position
+                cursors_of_different_names_are_independent
+                positions_read_back_exactly
+                a_cursor_seeded_in_a_commit_moves_in_the_same_commit
+            }
+            events {
+                no_logs_are_no_rows
+                logs_are_stored_once_however_often_they_come
+                stored_logs_are_not_overwritten
+                logs_read_back_exactly_and_in_order
+                logs_are_paged_from_a_place_on
+                chains_are_kept_apart
+                a_log_of_another_fork_refuses_the_commit
+                headers_are_remembered_once_and_in_order
+                a_header_of_another_fork_refuses_the_commit
+                a_reorg_takes_back_and_adds_in_one_commit
+                state_is_kept_replaced_and_forgotten
+            }
+            publish {
+                messages_are_numbered_without_gaps_per_partition
+                a_commit_rolled_back_leaves_no_gap
+                a_message_reaches_every_sink_as_it_was_written
+                a_new_sink_begins_where_it_asks
+                a_known_sink_keeps_its_position
+                messages_have_a_limit
+                a_sink_may_be_called_like_its_own_queue
+            }
+            delivery {
+                a_partition_is_delivered_in_order_by_one_holder
+                a_delivery_claim_is_bounded_in_all_and_per_partition
+                delivering_part_of_a_run_keeps_the_rest_held
+                a_position_outside_the_claim_is_refused
+                a_zombies_delivery_is_fenced
+                a_late_deliverer_is_heard_while_nobody_took_over
+                a_sink_that_is_down_holds_up_no_other
+                a_message_given_up_steps_aside_with_its_reason
+                a_partition_at_its_attempts_limit_gives_up_its_first_message
+                a_requeued_message_goes_to_its_own_sink_alone
+                a_run_of_nothing_but_others_messages_is_passed_in_silence
+                pruning_forgets_only_what_every_sink_is_past
+                without_sinks_nothing_is_pruned
+                a_sink_nobody_registered_is_refused
+                dead_messages_are_listed_up_to_a_limit
+            }
+            door {
+                every_write_says_what_it_did_in_its_place
+                writes_take_effect_in_their_order
+                an_empty_commit_does_nothing
+                a_relaxed_commit_is_seen_like_any_other
+                a_commit_under_a_live_or_late_lease_is_taken
+                a_zombies_commit_is_refused_by_its_leases_epoch
+                a_commit_under_a_released_or_unknown_lease_is_refused
+                a_zombies_commit_is_refused_by_its_lanes_epoch
+                a_job_fence_needs_the_first_open_job_of_a_held_lane
+                a_run_is_finished_one_by_one_in_one_commit
+                every_fence_must_hold
+                a_commit_has_a_limit
+                a_lease_guards_a_cursor_and_its_facts_together
+            }
+            atomic {
+                any_failing_write_in_any_place_undoes_all_others
+                a_failing_fence_lets_no_write_through
+            }
+            races {
+                many_workers_share_jobs_without_overlap_or_loss
+                one_of_many_gets_a_lease
+                epochs_handed_out_in_a_race_are_unique
+                many_writers_number_messages_without_gaps
+                a_sink_registered_while_others_write_misses_nothing
+                many_deliverers_never_deliver_twice
+                crossed_commits_do_not_lock_each_other_out
+                one_of_many_enqueues_a_unique_job
+                one_of_many_completes_a_job
+            }
+            crash {
+                a_worker_may_die_between_any_two_calls
+                what_a_dead_worker_held_comes_back_when_its_time_is_over
+                tickets_outlive_the_handle_they_came_from
+            }
+            time {
+                a_clock_set_back_takes_no_lease_from_its_holder
+                a_clock_set_back_hands_no_lane_to_two_holders
+                work_of_the_future_waits_until_the_clock_is_there_again
+                the_store_goes_by_the_clock_it_was_given
+            }
+            restart {
+                everything_survives_a_restart
+                numbers_and_epochs_go_on_after_a_restart
+                another_handle_sees_what_was_written
+                the_store_says_which_database_it_is
+                a_closed_store_says_so
+            }
+            batches {
+                ten_thousand_lanes_are_filled_claimed_and_finished
+                ten_thousand_jobs_of_one_lane_keep_their_order
+                ten_thousand_logs_and_headers_are_one_commit
+                ten_thousand_messages_go_out_in_order
+            }
+            transcript {
+                a_long_fixed_script_is_answered_alike_by_every_store
+            }
+        }
+    };
+}
+
+/// The tests themselves.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! conformance_tests {
+    ($harness:expr; $($noun:ident { $($case:ident)* })*) => {$(
+        mod $noun {
+            #[allow(unused_imports, reason = "the harness may be named from the crate's root")]
+            use super::*;
+
+            $(
+                #[::tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    let harness = $harness.await;
+                    $crate::conformance::$noun::$case(&harness).await;
+                }
+            )*
+        }
+    )*};
+}

@@ -1,0 +1,33 @@
+//! The conformance suite: what every store must do, one case per rule.
+//!
+//! A store crate brings a [`Harness`](crate::harness::Harness) and calls
+//! [`conformance!`](crate::conformance!) with a future that makes one; every case
+//! becomes a test of its own on a fresh database.
+//!
+//! New lanes of one call are named in ascending order throughout: the contract
+//! does not say in which order a store numbers lanes that it creates together.
+
+#![expect(missing_docs, reason = "the name of a case says what it asserts")]
+
+pub mod atomic;
+pub mod batches;
+mod cases;
+pub mod claim;
+pub mod complete;
+pub mod crash;
+pub mod cursors;
+pub mod delivery;
+pub mod door;
+pub mod enqueue;
+pub mod events;
+pub mod fail;
+pub mod job_list;
+pub mod leases;
+mod picture;
+pub mod publish;
+pub mod races;
+pub mod ranges;
+pub mod restart;
+mod support;
+pub mod time;
+pub mod transcript;

@@ -1,0 +1,142 @@
+//! `windlass devnet`
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+use windlass_core::chain::ChainId;
+use windlass_core::code::Code;
+use windlass_devnet::chain::{Chain, ChainOptions, DevAccount, Mining, dev_accounts};
+use windlass_devnet::faults::{Faults, Plan};
+use windlass_devnet::rpc::{Server, ServerHandle, ServerOptions};
+
+use super::global::Global;
+use crate::config::duration::HumanDuration;
+use crate::failure::Failure;
+use crate::{output, signals};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Port on 127.0.0.1; 0 takes a free one
+    #[arg(long, default_value_t = 8545)]
+    port: u16,
+    /// Make a block at this interval, such as 2s; without it, whenever there is a transaction
+    #[arg(long, value_name = "DURATION")]
+    block_time: Option<HumanDuration>,
+    /// The chain's id
+    #[arg(long, value_name = "ID", default_value = "31337")]
+    chain_id: ChainId,
+    /// How many blocks must stand on a block before it is final
+    #[arg(long, value_name = "BLOCKS", default_value_t = 64)]
+    finality_depth: u64,
+    /// How many of the ten development accounts have money
+    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u8).range(1..=10))]
+    accounts: u8,
+    /// What goes wrong and how often, such as 429=0.1,latency=20ms,reset=0.01@eth_getLogs
+    #[arg(long, value_name = "SPEC")]
+    faults: Option<Plan>,
+    /// Decides when faults happen
+    #[arg(long, default_value_t = 1, requires = "faults")]
+    seed: u64,
+    /// Print URLs and accounts as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What it means: a chain, and how it is served.
+struct Devnet {
+    chain: ChainOptions,
+    server: ServerOptions,
+}
+
+impl Args {
+    fn options(&self) -> Devnet {
+        let accounts: Vec<DevAccount> = dev_accounts().into_iter().take(self.accounts.into()).collect();
+        let chain = ChainOptions {
+            chain_id: self.chain_id.as_u64(),
+            genesis_timestamp_s: now_s(),
+            accounts,
+            finality_depth: self.finality_depth,
+            mining: self.block_time.map_or(Mining::Auto, |HumanDuration(time)| Mining::Interval(time)),
+            ..ChainOptions::default()
+        };
+        let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
+        let faults = self.faults.clone().map(|plan| Faults::new(self.seed, plan));
+        Devnet { chain, server: ServerOptions { addr, faults } }
+    }
+}
+
+fn now_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// What a person needs to use the chain.
+#[derive(Debug, Serialize)]
+struct Announcement {
+    http_url: String,
+    ws_url: String,
+    chain_id: u64,
+    accounts: Vec<Account>,
+}
+
+#[derive(Debug, Serialize)]
+struct Account {
+    address: String,
+    private_key: String,
+}
+
+impl Announcement {
+    fn new(server: &ServerHandle, chain_id: u64, accounts: &[DevAccount]) -> Self {
+        let account = |account: &DevAccount| Account {
+            address: account.address().to_string(),
+            private_key: account.key().to_string(),
+        };
+        Self {
+            http_url: server.http_url(),
+            ws_url: server.ws_url(),
+            chain_id,
+            accounts: accounts.iter().map(account).collect(),
+        }
+    }
+
+    fn render(&self) -> String {
+        let head = format!(
+            "HTTP       {}\nWebSocket  {}\nchain id   {}\n\naccounts, 10000 ether each; the keys are known to everybody\n",
+            self.http_url, self.ws_url, self.chain_id
+        );
+        let lines =
+            self.accounts.iter().map(|account| format!("{}  {}\n", account.address, account.private_key));
+        head + &lines.collect::<String>()
+    }
+}
+
+pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
+    output::log::start(&global.log());
+    let Devnet { chain: options, server } = args.options();
+    let (chain_id, accounts) = (options.chain_id, options.accounts.clone());
+    let shutdown = signals::shutdown()?;
+    let chain = Chain::new(options);
+    let server = Server::start(Arc::new(chain.clone()), server).await.map_err(|error| {
+        Failure::coded(Code::ListenFailed, causes(&error))
+            .hint("choose another port: --port 0 takes a free one")
+    })?;
+    let announcement = Announcement::new(&server, chain_id, &accounts);
+    if args.json {
+        output::json(&announcement)?;
+    } else {
+        output::print(&announcement.render())?;
+    }
+    output::note("Ctrl-C ends it");
+    chain.run(shutdown).await;
+    server.stop().await;
+    Ok(())
+}
+
+/// An error with what lies below it, since no `Display` repeats its source.
+fn causes(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {}", causes(source)),
+        None => error.to_string(),
+    }
+}

@@ -1,0 +1,104 @@
+//! The daemon: the store, and the roles that this process plays on it.
+//!
+//! Everything that can be wrong is found before any work begins; then every role
+//! is a task under one supervisor, and they end together.
+
+pub(crate) mod role;
+mod upkeep;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use windlass_core::code::Code;
+use windlass_core::store::Store;
+use windlass_engine::supervise::{Ending, Supervisor};
+
+use crate::compose::store::{self, Access};
+use crate::config::Config;
+use crate::failure::Failure;
+use role::Role;
+use upkeep::Upkeep;
+
+/// What to run.
+#[derive(Debug)]
+pub(crate) struct RunOptions {
+    /// The parts this process plays.
+    pub(crate) roles: Vec<Role>,
+    /// What is in force.
+    pub(crate) config: Config,
+}
+
+/// Runs until the token is cancelled or a task fails.
+pub(crate) async fn run(options: RunOptions, shutdown: CancellationToken) -> Result<(), Failure> {
+    let store = store::open(&options.config.database, Access::Work).await?;
+    let info = store.describe().await?;
+    let mut supervisor = Supervisor::new(shutdown);
+    for role in &options.roles {
+        spawn(*role, &mut supervisor, store.clone());
+    }
+    tracing::info!(store = info.kind, place = info.place, schema = info.schema, roles = ?options.roles, "running");
+    let limit = options.config.shutdown.limit.0;
+    let ending = supervisor.run(limit).await;
+    close(&*store).await;
+    verdict(ending)
+}
+
+fn spawn(role: Role, supervisor: &mut Supervisor, store: Arc<dyn Store>) {
+    match role {
+        Role::Upkeep => {
+            let upkeep = Upkeep::new(store);
+            supervisor.spawn("upkeep", |shutdown| async move { Ok(upkeep.run(shutdown).await?) });
+        }
+    }
+}
+
+/// How long closing the store may take, once nobody uses it any more.
+const CLOSE_LIMIT: Duration = Duration::from_secs(5);
+
+async fn close(store: &dyn Store) {
+    if tokio::time::timeout(CLOSE_LIMIT, store.close()).await.is_err() {
+        tracing::warn!("the store did not close in time");
+    }
+}
+
+fn verdict(ending: Ending) -> Result<(), Failure> {
+    match ending {
+        Ending::Clean => {
+            tracing::info!("stopped");
+            Ok(())
+        }
+        Ending::Failed { task, error } => {
+            Err(Failure::coded(Code::TaskFailed, format_args!("{task} failed: {error}"))
+                .hint("the log has more; what was committed is safe"))
+        }
+        Ending::Panicked { task, message } => {
+            Err(Failure::coded(Code::TaskFailed, format_args!("{task} panicked: {message}"))
+                .hint("this is a defect; what was committed is safe, start it again"))
+        }
+        Ending::CutOff { tasks } => Err(Failure::coded(
+            Code::TaskFailed,
+            format_args!("{tasks} tasks did not end within the shutdown limit"),
+        )
+        .hint("their leases run out by themselves; `shutdown.limit` gives them longer")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::exit::Exit;
+
+    #[test]
+    fn only_a_clean_end_is_a_success() {
+        assert!(verdict(Ending::Clean).is_ok());
+        for ending in [
+            Ending::Failed { task: "t".into(), error: "e".into() },
+            Ending::Panicked { task: "t".into(), message: "m".into() },
+            Ending::CutOff { tasks: 1 },
+        ] {
+            let failure = verdict(ending).expect_err("not clean");
+            assert_eq!((failure.code, failure.exit), (Some(Code::TaskFailed), Exit::No));
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Runs the binary in a folder of its own, with nothing of the environment.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use tempfile::TempDir;
+
+/// A folder in which the binary runs.
+pub(crate) struct Folder {
+    folder: TempDir,
+    variables: Vec<(String, String)>,
+}
+
+/// How a run ended and what it said.
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Self { folder: tempfile::tempdir().expect("a folder"), variables: Vec::new() }
+    }
+
+    /// A folder with this `windlass.toml`.
+    pub(crate) fn with_config(text: &str) -> Self {
+        let folder = Self::new();
+        folder.write("windlass.toml", text);
+        folder
+    }
+
+    pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path().join(name), text).expect("written");
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path().join(name)).expect("a file")
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+        command
+            .args(args)
+            .current_dir(self.path())
+            .env_clear()
+            .env("COLUMNS", "100")
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs to the end.
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+        let output = self.command(args).output().expect("it runs");
+        Ran {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).expect("text"),
+            stderr: String::from_utf8(output.stderr).expect("text"),
+        }
+    }
+
+    /// Starts without waiting for the end.
+    pub(crate) fn start(&self, args: &[&str]) -> Running {
+        let mut child = self.command(args).spawn().expect("it starts");
+        let stderr = BufReader::new(child.stderr.take().expect("its standard error"));
+        Running { child, stderr }
+    }
+}
+
+impl Ran {
+    /// Everything, for a snapshot; what differs from run to run is the caller's to replace.
+    pub(crate) fn shown(&self) -> String {
+        let code = self.code.map_or("none".to_owned(), |code| code.to_string());
+        let part = |name: &str, text: &str| match text {
+            "" => String::new(),
+            text => format!("--- {name}\n{text}"),
+        };
+        format!("exit code {code}\n{}{}", part("stdout", &self.stdout), part("stderr", &self.stderr))
+    }
+}
+
+/// A process that runs; ended when dropped.
+pub(crate) struct Running {
+    child: Child,
+    stderr: BufReader<std::process::ChildStderr>,
+}
+
+impl Running {
+    /// Waits for a line on standard error that holds this text.
+    pub(crate) fn wait_for(&mut self, text: &str) {
+        let mut seen = String::new();
+        loop {
+            let start = seen.len();
+            let read = self.stderr.read_line(&mut seen).expect("text");
+            assert!(read > 0, "it ended before it said `{text}`:\n{seen}");
+            if seen[start..].contains(text) {
+                return;
+            }
+        }
+    }
+
+    /// The first JSON object on standard output.
+    pub(crate) fn json(&mut self) -> serde_json::Value {
+        let stdout = self.child.stdout.as_mut().expect("its standard output");
+        let mut values = serde_json::Deserializer::from_reader(stdout).into_iter();
+        values.next().expect("a value").expect("json")
+    }
+
+    /// Sends a signal by name, such as `TERM`.
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args([&format!("-{name}"), &pid]).status().expect("kill runs");
+        assert!(sent.success());
+    }
+
+    /// Waits for the end; gives what is left of standard output.
+    pub(crate) fn end_with_stdout(mut self) -> (ExitStatus, String) {
+        let mut rest = String::new();
+        self.child.stdout.take().expect("its standard output").read_to_string(&mut rest).expect("text");
+        (self.child.wait().expect("its end"), rest)
+    }
+
+    /// Waits for the end; gives what is left of standard error.
+    pub(crate) fn end(mut self) -> (ExitStatus, String) {
+        let mut rest = String::new();
+        self.stderr.read_to_string(&mut rest).expect("text");
+        (self.child.wait().expect("its end"), rest)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended already; then there is nothing to kill.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Replaces every run of digits behind `before` by `[N]`.
+pub(crate) fn hide_numbers(text: &str, before: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some((left, right)) = rest.split_once(before) {
+        shown.push_str(left);
+        shown.push_str(before);
+        let digits = right.find(|c: char| !c.is_ascii_digit()).unwrap_or(right.len());
+        if digits > 0 {
+            shown.push_str("[N]");
+        }
+        rest = &right[digits..];
+    }
+    shown + rest
+}

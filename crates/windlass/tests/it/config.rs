@@ -1,0 +1,131 @@
+//! `windlass config`, and what is said about configurations that are wrong.
+
+use crate::binary::Folder;
+
+const SECRETIVE: &str = r#"
+[database]
+url = "postgres://wind:hunter2@db.example:5432/wind?sslmode=require"
+
+[chain.polygon]
+id = 137
+rpc = ["https://polygon.example/v2/hunter2", "env:POLYGON_RPC", "wss://me:hunter2@polygon.example"]
+finality = 64
+"#;
+
+const WRONG: &str = r#"
+[database]
+url = "mysql://wind:hunter2@db.example/wind"
+
+[chian.base]
+id = 8453
+
+[chain.polygon]
+id = "polygon"
+rpc = ["https://polygon.example", "polygon.example/hunter2"]
+finalty = 3
+
+[chain.Mumbai]
+id = 80001
+rpc = []
+
+[api]
+listen = "0.0.0.0:80"
+
+[log]
+level = "loud"
+"#;
+
+#[test]
+fn the_example_is_accepted() {
+    let folder = Folder::new();
+    let example = folder.run(&["config", "example"]);
+    insta::assert_snapshot!("config_example", example.stdout);
+    folder.write("windlass.toml", &example.stdout);
+    insta::assert_snapshot!("config_check_ok", folder.run(&["config", "check"]).shown());
+}
+
+#[test]
+fn everything_in_the_example_that_is_commented_out_is_accepted_too() {
+    let example = Folder::new().run(&["config", "example"]).stdout;
+    let uncommented: String = example
+        .lines()
+        .map(|line| match line.strip_prefix("# ") {
+            Some(setting) if setting.split(" = ").count() == 2 && !setting.contains(':') => setting,
+            Some(setting) if setting.starts_with("url = ") || setting.starts_with("listen = ") => setting,
+            _ => line,
+        })
+        .fold(String::new(), |text, line| text + line + "\n");
+    assert_eq!(uncommented.matches("\n# ").count() + 6, example.matches("\n# ").count());
+    let ran = Folder::with_config(&uncommented).run(&["config", "show"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.shown());
+    let plain = Folder::with_config(&example).run(&["config", "show", "--json"]).stdout;
+    let values = |text: &str| -> Vec<serde_json::Value> {
+        let settings: serde_json::Value = serde_json::from_str(text).expect("json");
+        settings.as_array().expect("settings").iter().map(|setting| setting["value"].clone()).collect()
+    };
+    let full = Folder::with_config(&uncommented).run(&["config", "show", "--json"]).stdout;
+    assert_eq!(values(&full), values(&plain), "what is commented out is not the default");
+}
+
+#[test]
+fn what_is_in_force_is_shown_with_its_origin_and_without_secrets() {
+    let folder = Folder::with_config(SECRETIVE)
+        .variable("WINDLASS_LOG__LEVEL", "warn")
+        .variable("WINDLASS_CHAIN__BASE__ID", "8453")
+        .variable("WINDLASS_CHAIN__BASE__RPC", "https://base.example/hunter2")
+        .variable("POLYGON_RPC", "https://polygon.example/hunter2");
+    let ran = folder.run(&["--log-format", "json", "config", "show"]);
+    assert!(!ran.shown().contains("hunter2"));
+    insta::assert_snapshot!("config_show", ran.shown());
+    let json = folder.run(&["config", "show", "--json", "-v"]);
+    assert!(!json.shown().contains("hunter2"));
+    insta::assert_snapshot!("config_show_json", json.shown());
+}
+
+#[test]
+fn every_problem_is_told_at_once_and_no_secret() {
+    let folder = Folder::with_config(WRONG)
+        .variable("WINDLASS_SHUTDOWN__LIMIT", "soon")
+        .variable("WINDLASS_API__LISTN", "127.0.0.1:1");
+    let ran = folder.run(&["config", "check"]);
+    assert!(!ran.shown().contains("hunter2"));
+    insta::assert_snapshot!("config_check_wrong", ran.shown());
+}
+
+#[test]
+fn syntax_errors_name_their_line() {
+    let ran =
+        Folder::with_config("[database]\nurl = hunter2\n[log\nlevel = 'info'\n").run(&["config", "check"]);
+    assert!(!ran.shown().contains("hunter2"));
+    insta::assert_snapshot!("config_check_syntax", ran.shown());
+}
+
+#[test]
+fn a_file_that_was_named_must_be_there() {
+    let folder = Folder::new();
+    insta::assert_snapshot!(
+        "config_missing",
+        folder.run(&["--config", "no.toml", "config", "check"]).shown()
+    );
+    insta::assert_snapshot!("config_none", folder.run(&["config", "check"]).shown());
+}
+
+#[test]
+fn the_file_may_be_named_in_the_environment_and_flags_win() {
+    let folder = Folder::new().variable("WINDLASS_CONFIG", "other.toml");
+    folder.write("other.toml", "log.level = 'trace'\n");
+    folder.write("third.toml", "log.level = 'error'\n");
+    assert!(folder.run(&["config", "show"]).stdout.contains("level = \"trace\""));
+    let flag = folder.run(&["config", "show", "--config", "third.toml"]);
+    assert!(flag.stdout.contains("level = \"error\""), "{}", flag.stdout);
+}
+
+#[test]
+fn the_schema_knows_every_section() {
+    let ran = Folder::new().run(&["config", "schema"]);
+    let schema: serde_json::Value = serde_json::from_str(&ran.stdout).expect("json");
+    let sections: Vec<&String> = schema["properties"].as_object().expect("sections").keys().collect();
+    assert_eq!(sections, ["api", "chain", "database", "log", "shutdown"]);
+    assert_eq!(schema["additionalProperties"], false);
+    insta::assert_snapshot!("config_schema", ran.stdout);
+}

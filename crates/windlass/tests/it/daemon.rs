@@ -1,0 +1,61 @@
+//! `windlass run`: how it starts and ends.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use crate::binary::Folder;
+
+#[test]
+fn signals_end_it_cleanly() {
+    for signal in ["TERM", "INT"] {
+        let folder = Folder::new();
+        let mut running = folder.start(&["run"]);
+        running.wait_for("running");
+        running.signal(signal);
+        let (status, rest) = running.end();
+        assert_eq!(status.code(), Some(0), "{rest}");
+        assert!(rest.contains("stopped"), "{rest}");
+        assert_eq!(folder.run(&["status"]).code, Some(0));
+    }
+}
+
+#[test]
+fn logs_are_json_when_asked_for() {
+    let folder = Folder::with_config("log.format = 'json'\nshutdown.limit = '5s'");
+    let mut running = folder.start(&["run", "--role", "upkeep"]);
+    running.wait_for("{\"timestamp\":");
+    running.signal("TERM");
+    let (status, rest) = running.end();
+    assert_eq!(status.code(), Some(0), "{rest}");
+    assert!(rest.contains("\"message\":\"stopped\""), "{rest}");
+}
+
+#[test]
+fn it_does_not_start_on_a_database_that_is_none() {
+    let folder = Folder::new();
+    folder.write("windlass.db", "this is not a database, and long enough to be looked at as one\n");
+    let ran = folder.run(&["run"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stderr.contains("error[W0106]"), "{}", ran.stderr);
+    assert!(folder.read("windlass.db").starts_with("this is not"));
+}
+
+/// A call whose body never comes holds up the devnet's clean end. That the server has asked for the body
+/// shows that the call is under way.
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let folder = Folder::new();
+    let mut running = folder.start(&["devnet", "--port", "0", "--json"]);
+    let url = running.json()["http_url"].as_str().expect("a url").to_owned();
+    running.wait_for("Ctrl-C");
+    let mut held = TcpStream::connect(url.strip_prefix("http://").expect("an address")).expect("connected");
+    let head = "POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
+    write!(held, "{head}content-length: 100\r\nexpect: 100-continue\r\n\r\n").expect("asked");
+    let mut asked = [0; 12];
+    held.read_exact(&mut asked).expect("the server asks for the body");
+    assert_eq!(&asked, b"HTTP/1.1 100");
+    running.signal("INT");
+    running.wait_for("once more");
+    running.signal("INT");
+    assert_eq!(running.end().0.code(), Some(130));
+}

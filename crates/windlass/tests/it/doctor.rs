@@ -1,0 +1,70 @@
+//! `windlass doctor`
+
+use std::net::TcpListener;
+
+use crate::binary::{Folder, Running, hide_numbers};
+
+fn shown(text: &str) -> String {
+    let text = hide_numbers(&hide_numbers(text, "127.0.0.1:"), "disk           ");
+    let text = hide_numbers(&hide_numbers(&text, "head is block 0, "), "sqlite 3.");
+    hide_numbers(&hide_numbers(&text, "sqlite 3.[N]."), "\"[N] MiB")
+}
+
+fn devnet(folder: &Folder, args: &[&str]) -> (Running, String) {
+    let mut devnet = folder.start(&[&["devnet", "--port", "0", "--json"], args].concat());
+    let url = devnet.json()["http_url"].as_str().expect("a url").to_owned();
+    (devnet, url)
+}
+
+fn config(url: &str) -> String {
+    format!("[chain.local]\nid = 31337\nrpc = [\"{url}\"]\n")
+}
+
+#[test]
+fn all_is_well() {
+    let folder = Folder::new();
+    let (_devnet, url) = devnet(&folder, &[]);
+    folder.write("windlass.toml", &config(&url));
+    insta::assert_snapshot!("doctor_well", shown(&folder.run(&["doctor"]).shown()));
+}
+
+#[test]
+fn a_missing_database_folder_and_a_dead_endpoint_are_failures() {
+    let free = TcpListener::bind(("127.0.0.1", 0)).expect("a port").local_addr().expect("its number");
+    let text =
+        format!("database.url = 'sqlite:no/such/windlass.db'\n{}", config(&format!("http://{free}/key")));
+    insta::assert_snapshot!("doctor_failing", shown(&Folder::with_config(&text).run(&["doctor"]).shown()));
+}
+
+#[test]
+fn an_endpoint_of_another_chain_is_a_failure() {
+    let folder = Folder::new();
+    let (_devnet, url) = devnet(&folder, &["--chain-id", "5"]);
+    folder.write("windlass.toml", &config(&url));
+    let ran = folder.run(&["doctor", "--json"]);
+    assert_eq!(ran.code, Some(1));
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).expect("json");
+    let finding = report["findings"].as_array().and_then(|all| all.last()).expect("a finding").clone();
+    assert_eq!((finding["level"].as_str(), finding["code"].as_str()), (Some("failure"), Some("W0202")));
+}
+
+#[test]
+fn an_endpoint_in_trouble_is_told_from_one_that_is_gone() {
+    let folder = Folder::new();
+    let (_devnet, url) = devnet(&folder, &["--faults", "503=1"]);
+    folder.write("windlass.toml", &config(&url));
+    insta::assert_snapshot!("doctor_status_503", shown(&folder.run(&["doctor"]).shown()));
+}
+
+#[test]
+fn a_wrong_configuration_ends_the_examination() {
+    insta::assert_snapshot!("doctor_config", Folder::with_config("lgo = 1\n").run(&["doctor"]).shown());
+}
+
+#[test]
+fn secrets_that_are_missing_and_endpoints_that_are_not_probed() {
+    let text = "[chain.a]\nid = 1\nrpc = [\"env:NO_SUCH_RPC\", \"wss://a.example/hunter2\"]\n";
+    let ran = Folder::with_config(text).run(&["doctor"]);
+    assert!(!ran.shown().contains("hunter2"));
+    insta::assert_snapshot!("doctor_secret", shown(&ran.shown()));
+}

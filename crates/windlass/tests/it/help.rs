@@ -1,0 +1,37 @@
+//! What can be typed.
+
+use crate::binary::Folder;
+
+#[test]
+fn every_command_has_help() {
+    let folder = Folder::new();
+    for command in [
+        "",
+        "demo",
+        "devnet",
+        "init",
+        "run",
+        "doctor",
+        "status",
+        "jobs",
+        "jobs list",
+        "jobs dead",
+        "jobs show",
+        "jobs retry",
+        "config",
+        "config show",
+        "config check",
+        "config schema",
+        "config example",
+        "explain",
+        "completions",
+        "version",
+    ] {
+        let mut args: Vec<&str> = command.split_whitespace().collect();
+        args.push("--help");
+        let ran = folder.run(&args);
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{command}");
+        let name = format!("help {command}").trim().replace(' ', "_");
+        insta::assert_snapshot!(name, ran.stdout);
+    }
+}

@@ -1,0 +1,46 @@
+//! `windlass init`
+
+use std::net::TcpListener;
+
+use crate::binary::{Folder, hide_numbers};
+
+#[test]
+fn a_file_is_written_once() {
+    let folder = Folder::new();
+    insta::assert_snapshot!("init", folder.run(&["init"]).shown());
+    assert_eq!(folder.run(&["config", "check"]).code, Some(0));
+    folder.write("windlass.toml", "# mine\n");
+    insta::assert_snapshot!("init_exists", folder.run(&["init"]).shown());
+    assert_eq!(folder.read("windlass.toml"), "# mine\n");
+    assert_eq!(folder.run(&["init", "--force"]).code, Some(0));
+    assert_eq!(folder.read("windlass.toml"), folder.run(&["config", "example"]).stdout);
+}
+
+#[test]
+fn a_dry_run_writes_nothing() {
+    let folder = Folder::new();
+    let ran = folder.run(&["init", "--dry-run"]);
+    assert_eq!(ran.stdout, folder.run(&["config", "example"]).stdout);
+    assert!(!folder.path().join("windlass.toml").exists());
+}
+
+#[test]
+fn the_endpoint_is_asked_for_its_chain() {
+    let folder = Folder::new();
+    let mut devnet = folder.start(&["devnet", "--port", "0", "--chain-id", "137", "--json"]);
+    let url = devnet.json()["http_url"].as_str().expect("a url").to_owned();
+    let folder = Folder::new().variable("POLYGON_RPC", &url);
+    assert_eq!(folder.run(&["init", "--rpc", "env:POLYGON_RPC"]).code, Some(0));
+    let written = folder.read("windlass.toml");
+    assert!(written.contains("[chain.polygon]\nid = 137\n"), "{written}");
+    assert!(written.contains("rpc = [\"env:POLYGON_RPC\"]"), "{written}");
+}
+
+#[test]
+fn an_endpoint_that_does_not_answer_leaves_no_file() {
+    let free = TcpListener::bind(("127.0.0.1", 0)).expect("a port").local_addr().expect("its number");
+    let folder = Folder::new();
+    let ran = folder.run(&["init", "--rpc", &format!("http://{free}/hunter2hunter2")]);
+    insta::assert_snapshot!("init_unreachable", hide_numbers(&ran.shown(), "127.0.0.1:"));
+    assert!(!folder.path().join("windlass.toml").exists());
+}

@@ -1,0 +1,105 @@
+//! `windlass jobs` and `windlass status` on a store with a little of everything.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use windlass_core::job::{JobClaim, JobFailure, NewJob};
+use windlass_core::name::{LaneKey, LeaseName, Owner, Queue, Sink};
+use windlass_core::outbox::SinkStart;
+use windlass_core::retry::Verdict;
+use windlass_core::store::{Health, Jobs, Leases, Outbox};
+use windlass_core::time::{Clock, Timestamp};
+use windlass_store_sqlite::{SqliteOptions, SqliteStore};
+
+use crate::binary::{Folder, hide_numbers};
+
+/// 2100-01-01: later than any clock that reads what was written.
+struct Later;
+
+impl Clock for Later {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(4_102_444_800_000)
+    }
+}
+
+fn queue() -> Queue {
+    Queue::new("collect").expect("a name")
+}
+
+/// A job that waits, one that retries, one that is dead, a lease and a sink.
+async fn fill(folder: &Folder) {
+    let path = folder.path().join("windlass.db");
+    let options = SqliteOptions::file(path).with_clock(Arc::new(Later));
+    let store = SqliteStore::open(options).await.expect("a store");
+    let owner = Owner::new("worker-1").expect("a name");
+    let job = |key: &str| NewJob::new(queue(), LaneKey::new(key).expect("a name"), r#"{"from":1,"to":9}"#);
+    store.enqueue_jobs(vec![job("a"), job("b")]).await.expect("enqueued");
+    let claim = JobClaim {
+        queue: queue(),
+        owner: owner.clone(),
+        ttl: Duration::from_secs(60),
+        max_jobs: 2,
+        max_per_lane: 1,
+        max_attempts: 10,
+    };
+    let claimed = store.claim_jobs(&claim).await.expect("claimed");
+    let verdicts = [Verdict::RetryAfter(Duration::from_secs(5)), Verdict::Dead];
+    for (job, verdict) in claimed.iter().zip(verdicts) {
+        let error = "the provider said no\nand then again".to_owned();
+        let failure = JobFailure { ticket: job.ticket, error, verdict };
+        store.fail_job(&failure).await.expect("failed");
+    }
+    store.enqueue_jobs(vec![job("c")]).await.expect("enqueued");
+    store.register_sink(&Sink::new("nats").expect("a name"), SinkStart::Beginning).await.expect("a sink");
+    let lease = LeaseName::new("head/137").expect("a name");
+    store.acquire_lease(&lease, &owner, Duration::from_secs(60)).await.expect("an answer").expect("a lease");
+    store.close().await;
+}
+
+#[tokio::test]
+async fn jobs_are_listed_shown_and_retried() {
+    let folder = Folder::new();
+    fill(&folder).await;
+    insta::assert_snapshot!("jobs_list", folder.run(&["jobs", "list"]).shown());
+    insta::assert_snapshot!("jobs_page", folder.run(&["jobs", "list", "--limit", "1"]).shown());
+    insta::assert_snapshot!("jobs_dead", folder.run(&["jobs", "dead"]).shown());
+    insta::assert_snapshot!("jobs_show", folder.run(&["jobs", "show", "2-1"]).shown());
+    insta::assert_snapshot!("jobs_show_json", folder.run(&["jobs", "show", "2-1", "--json"]).shown());
+    insta::assert_snapshot!("jobs_missing", folder.run(&["jobs", "show", "9-9"]).shown());
+    insta::assert_snapshot!("jobs_retry_open", folder.run(&["jobs", "retry", "1-1"]).shown());
+    insta::assert_snapshot!("jobs_retry", folder.run(&["jobs", "retry", "2-1"]).shown());
+    insta::assert_snapshot!("jobs_retry_all", folder.run(&["jobs", "retry", "--all"]).shown());
+    assert_eq!(folder.run(&["jobs", "dead"]).stdout, "no jobs\n");
+    assert!(folder.run(&["jobs", "list", "--queue", "collect"]).stdout.contains("2-2"));
+    assert_eq!(folder.run(&["jobs", "list", "--queue", "other"]).stdout, "no jobs\n");
+}
+
+#[tokio::test]
+async fn status_shows_queues_sinks_and_leases() {
+    let folder = Folder::new();
+    fill(&folder).await;
+    let hide = |text: String| hide_numbers(&hide_numbers(&text, "3."), "3.[N].");
+    insta::assert_snapshot!("status", hide(folder.run(&["status"]).shown()));
+    insta::assert_snapshot!("status_json", hide(folder.run(&["status", "--json"]).shown()));
+}
+
+#[test]
+fn looking_creates_no_database() {
+    let folder = Folder::new();
+    insta::assert_snapshot!("status_none", folder.run(&["status"]).shown());
+    assert_eq!(folder.run(&["jobs", "list"]).code, Some(1));
+    assert!(!folder.path().join("windlass.db").exists());
+}
+
+#[test]
+fn databases_that_cannot_be_opened_say_so_without_secrets() {
+    let folder = Folder::new();
+    folder.write("windlass.db", "this is not a database, and long enough to be looked at as one\n");
+    insta::assert_snapshot!("status_corrupt", folder.run(&["status"]).shown());
+    let missing = Folder::with_config("database.url = 'env:NO_SUCH_URL'");
+    insta::assert_snapshot!("status_secret", missing.run(&["status"]).shown());
+    let refused =
+        Folder::with_config("database.url = 'postgres://wind:hunter2@127.0.0.1:1/wind'").run(&["status"]);
+    assert!(!refused.shown().contains("hunter2"));
+    insta::assert_snapshot!("status_postgres", refused.shown());
+}

@@ -1,0 +1,14 @@
+//! The binary, run as a person runs it. What it prints is kept in snapshots.
+
+mod binary;
+mod completions;
+mod config;
+mod daemon;
+mod devnet;
+mod doctor;
+mod explain;
+mod help;
+mod init;
+mod jobs;
+mod usage;
+mod version;

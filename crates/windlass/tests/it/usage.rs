@@ -1,0 +1,42 @@
+//! Wrong usage ends with 2, and colour is decoration.
+
+use crate::binary::Folder;
+
+#[test]
+fn wrong_usage_ends_with_2() {
+    let folder = Folder::new();
+    for args in [
+        &[][..],
+        &["fly"],
+        &["status", "--jsn"],
+        &["jobs", "show", "seven"],
+        &["jobs", "retry"],
+        &["run", "--role", "cook"],
+        &["devnet", "--faults", "rain=0.5"],
+        &["devnet", "--accounts", "11"],
+        &["demo", "--for", "ever"],
+        &["demo", "--block-time", "0s"],
+        &["-v", "-q", "version"],
+        &["init", "--rpc", "ftp://h.example/hunter2"],
+    ] {
+        let ran = folder.run(args);
+        assert_eq!(ran.code, Some(2), "{args:?}: {}", ran.shown());
+        assert_eq!(ran.stdout, "", "{args:?}");
+        assert!(!ran.stderr.is_empty() && !ran.stderr.contains("hunter2"), "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_slip_of_the_pen_is_understood() {
+    insta::assert_snapshot!("usage_unknown_command", Folder::new().run(&["statsu"]).shown());
+}
+
+#[test]
+fn colour_only_where_it_is_wanted() {
+    let folder = Folder::new();
+    let coloured = |ran: &crate::binary::Ran| ran.stderr.contains('\u{1b}');
+    assert!(!coloured(&folder.run(&["status"])));
+    assert!(coloured(&folder.run(&["--color", "always", "status"])));
+    let folder = Folder::new().variable("NO_COLOR", "1").variable("CLICOLOR_FORCE", "1");
+    assert!(!coloured(&folder.run(&["status"])));
+}
