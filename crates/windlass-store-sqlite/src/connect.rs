@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::time::Clock;
@@ -19,6 +20,8 @@ pub const CLAIM_WAIT: Duration = Duration::ZERO;
 const CHECKPOINT_PAGES: u32 = 4_000;
 /// What remains of the write-ahead log's file after a checkpoint, in bytes.
 const WAL_FILE_BYTES: u32 = 64 << 20;
+/// How many compiled statements a connection keeps.
+const MAX_STATEMENTS: usize = 128;
 /// How much of the database the writer keeps in memory, in KiB.
 const CACHE_KIB: u32 = 32 << 10;
 
@@ -101,7 +104,11 @@ fn open(options: &SqliteOptions, flags: OpenFlags) -> StoreResult<Connection> {
         Place::File(path) => Connection::open_with_flags(path, flags),
         Place::Memory => Connection::open_in_memory(),
     };
-    opened.map_err(|error| at(&options.place, sqlite_error(error)))
+    let connection = opened.map_err(|error| at(&options.place, sqlite_error(error)))?;
+    // Without this, a bound LIMIT makes SQLite compile the statement anew at each call.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(sqlite_error)?;
+    connection.set_prepared_statement_cache_capacity(MAX_STATEMENTS);
+    Ok(connection)
 }
 
 fn set_up_writer(connection: &Connection, options: &SqliteOptions) -> StoreResult<()> {
@@ -116,7 +123,6 @@ fn set_up_writer(connection: &Connection, options: &SqliteOptions) -> StoreResul
             connection.pragma_query_value(None, "page_size", |row| row.get(0)).map_err(sqlite_error)?;
         set("max_page_count", &(bytes / u64::from(page)).max(1).to_string())?;
     }
-    connection.set_prepared_statement_cache_capacity(128);
     Ok(())
 }
 

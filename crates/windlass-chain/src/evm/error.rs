@@ -109,9 +109,7 @@ impl RpcError {
             Self::Connection { .. } | Self::Timeout { .. } | Self::Malformed { .. } => {
                 RetryAdvice::After(TROUBLE_PAUSE)
             }
-            Self::Status { status, .. } if matches!(status, 408 | 500..=599) => {
-                RetryAdvice::After(TROUBLE_PAUSE)
-            }
+            Self::Status { status: 408 | 500..=599, .. } => RetryAdvice::After(TROUBLE_PAUSE),
             // Internal error, and geth's general code for "not now".
             Self::Refused { code: -32603 | -32000, .. } => RetryAdvice::After(TROUBLE_PAUSE),
             Self::Url { .. }

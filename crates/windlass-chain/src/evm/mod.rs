@@ -3,14 +3,14 @@
 //! | file | what it holds |
 //! | --- | --- |
 //! | [`client`] | [`EvmRpc`]: the methods, one call each |
-//! | [`endpoint`] | the URL, what of it may be shown, and scrubbing it from texts |
-//! | [`transport`] | one POST, bounded in time and size |
-//! | [`envelope`] | JSON-RPC's request and answer |
+//! | `endpoint` | the URL, what of it may be shown, and scrubbing it from texts |
+//! | `transport` | one POST, bounded in time and size |
+//! | `envelope` | JSON-RPC's request and answer |
 //! | [`error`] | [`RpcError`]: what went wrong, whether and when to try again |
 //! | [`range_limit`] | what providers say when a log range is too large |
 //! | [`header`], [`log`] | blocks and logs, read without a detour |
 //! | [`reader`] | an endpoint behind the core's port |
-//! | [`hex`] | hexadecimal to fixed arrays |
+//! | `hex` | hexadecimal to fixed arrays |
 
 pub mod client;
 mod endpoint;

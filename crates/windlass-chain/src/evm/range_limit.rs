@@ -68,10 +68,11 @@ fn proposed_range(text: &str) -> Option<BlockRange> {
 }
 
 /// Phrases directly before or behind a number of blocks.
-const BEFORE: [&str; 9] = [
+const BEFORE: [&str; 10] = [
     "limited to a ",
     "limited to ",
     "maximum block range: ",
+    "max block range ",
     "max range: ",
     "max is ",
     "maximum is set to ",
@@ -81,7 +82,9 @@ const BEFORE: [&str; 9] = [
 ];
 
 fn proposed_blocks(text: &str) -> Option<u64> {
-    BEFORE.iter().find_map(|phrase| {
+    // The same words about results ("logs matched by query exceeds limit of …") name no blocks.
+    let about_range = text.trim_start().starts_with("range ").then_some("exceeds limit of ");
+    BEFORE.iter().copied().chain(about_range).find_map(|phrase| {
         let (_, rest) = text.split_once(phrase)?;
         let word = rest.split_whitespace().next()?;
         number(word.trim_end_matches(['.', ','])).filter(|blocks| *blocks > 0)
@@ -120,6 +123,8 @@ mod tests {
             ("eth_getLogs is limited to a 10,000 range", Some(RangeAdvice::Blocks(10_000))),
             ("eth_getLogs is limited to 1024 block range.", Some(RangeAdvice::Blocks(1_024))),
             ("exceed maximum block range: 5000", Some(RangeAdvice::Blocks(5_000))),
+            ("query exceeds max block range 10000", Some(RangeAdvice::Blocks(10_000))),
+            ("range 62787 exceeds limit of 10000", Some(RangeAdvice::Blocks(10_000))),
             ("Max range: 800", Some(RangeAdvice::Blocks(800))),
             ("eth_getLogs range is too large, max is 1k blocks", Some(RangeAdvice::Blocks(1_000))),
             (

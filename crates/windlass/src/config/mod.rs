@@ -12,7 +12,7 @@
 //! | [`database`], [`chain`], [`log`], [`api`], [`shutdown`] | a section each |
 //! | [`secret`], [`redact`], [`duration`] | values that need care |
 //! | [`origin`], [`tree`] | values, and where each came from |
-//! | [`file`], [`environment`] | the layers |
+//! | [`mod@file`], [`environment`] | the layers |
 //! | [`schema`] | the JSON Schema, and unknown keys by it |
 //! | [`typed`] | from tree to sections, with every problem |
 //! | [`load`] | all of it together |

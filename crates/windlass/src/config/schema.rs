@@ -104,4 +104,27 @@ mod tests {
         undocumented(&inlined(), "", &mut found);
         assert_eq!(found, Vec::<String>::new());
     }
+
+    /// Guards `docs/configuration.md`: a key without a row there, or with another default.
+    #[test]
+    fn every_key_is_in_the_manual_with_its_default() {
+        let manual = include_str!("../../../../docs/configuration.md");
+        let schema = inlined();
+        for (section, below) in schema["properties"].as_object().expect("sections") {
+            let (title, below) = match below.get("additionalProperties").filter(|any| any.is_object()) {
+                Some(each) => (format!("\n## `[{section}.<name>]`\n"), each),
+                None => (format!("\n## `[{section}]`\n"), below),
+            };
+            let (_, rest) = manual.split_once(&title).unwrap_or_else(|| panic!("no section {title}"));
+            let chapter = rest.split("\n## ").next().unwrap_or_default();
+            for (key, about) in below["properties"].as_object().expect("keys") {
+                let default =
+                    about.get("default").map_or("required".to_owned(), |value| format!("`{value}`"));
+                assert!(
+                    chapter.contains(&format!("\n| `{key}` | {default} | ")),
+                    "{section}.{key}: {default}"
+                );
+            }
+        }
+    }
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
-use windlass_core::store::{Health, Store};
+use windlass_core::store::Store;
 use windlass_engine::supervise::{Ending, Supervisor};
 use windlass_store_sqlite::{SqliteOptions, SqliteStore};
 

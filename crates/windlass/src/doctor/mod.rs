@@ -1,4 +1,5 @@
-//! Checks of everything a deployment needs. Nothing is changed by them.
+//! Checks of everything a deployment needs. Nothing is created by them, except that
+//! a PostgreSQL schema is brought up to date when it is opened.
 //!
 //! Each check yields [`Finding`]s: ok, warning or failure, with a hint. A check
 //! that cannot be made because an earlier one failed is left out.

@@ -4,6 +4,9 @@ use std::net::TcpListener;
 
 use crate::binary::{Folder, Running, hide_numbers};
 
+/// How often a test looks for what takes a while to come about.
+const MAX_LOOKS: usize = 500;
+
 fn shown(text: &str) -> String {
     let text = hide_numbers(&hide_numbers(text, "127.0.0.1:"), "disk           ");
     let text = hide_numbers(&hide_numbers(&text, "head is block 0, "), "sqlite 3.");
@@ -54,6 +57,21 @@ fn an_endpoint_in_trouble_is_told_from_one_that_is_gone() {
     let (_devnet, url) = devnet(&folder, &["--faults", "503=1"]);
     folder.write("windlass.toml", &config(&url));
     insta::assert_snapshot!("doctor_status_503", shown(&folder.run(&["doctor"]).shown()));
+}
+
+/// Asks until the chain is long enough for the limit to show.
+#[test]
+fn a_provider_that_limits_log_ranges_is_found_out() {
+    let folder = Folder::new();
+    let (_devnet, url) = devnet(&folder, &["--block-time", "1ms", "--faults", "logs=quicknode:150"]);
+    folder.write("windlass.toml", &config(&url));
+    let warned = (0..MAX_LOOKS).any(|_| {
+        let ran = folder.run(&["doctor"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.shown());
+        let limit = ran.stdout.lines().find(|line| line.ends_with("limits log ranges to 150 blocks"));
+        limit.is_some_and(|line| line.starts_with("warning  chain.local"))
+    });
+    assert!(warned, "the limit was not seen");
 }
 
 #[test]

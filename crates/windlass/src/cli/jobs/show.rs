@@ -45,7 +45,7 @@ fn render(row: &JobRow) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
         // Writing to a `String` cannot fail.
-        let _ = writeln!(text, "{name:<11} {value}");
+        let _ = writeln!(text, "{name:<11} {}", value.replace('\n', "\n            "));
     };
     line("id", &row.id.to_string());
     line("queue", row.queue.as_str());
