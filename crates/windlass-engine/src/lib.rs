@@ -5,7 +5,11 @@
 //! | folder | what it holds |
 //! | --- | --- |
 //! | [`collect`] | follows the head of a chain and stores its logs |
+//! | [`upkeep`] | keeps the store small |
+//! | `pace` | from step to step: pauses, backoff, the end |
 //! | [`supervise`] | runs tasks together: one fails or panics, all end |
 
 pub mod collect;
+mod pace;
 pub mod supervise;
+pub mod upkeep;

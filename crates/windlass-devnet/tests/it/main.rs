@@ -4,6 +4,7 @@
 
 mod chain;
 mod client;
+mod clients;
 mod faults;
 mod rpc;
 mod synthetic;

@@ -22,6 +22,7 @@ use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, L
 use windlass_core::store::Store;
 
 use super::ancestor::common_ancestor;
+use crate::pace::{Paced, step_until};
 
 /// What to follow, and how.
 #[derive(Debug, Clone)]
@@ -129,29 +130,9 @@ impl Follower {
         })
     }
 
-    /// Steps until told to stop, then gives the lease back. Passing trouble is
-    /// waited out; what would fail the same way again ends the loop.
+    /// Steps until told to stop, then gives the lease back.
     pub async fn run(mut self, shutdown: CancellationToken) -> Result<(), FollowError> {
-        let result = loop {
-            if shutdown.is_cancelled() {
-                break Ok(());
-            }
-            let pause = match self.step().await {
-                Ok(Followed::Advanced { .. } | Followed::Reorganised { .. }) => Duration::ZERO,
-                Ok(Followed::Idle | Followed::NotOurs) => self.options.poll_interval,
-                Err(error) => match error.retry() {
-                    RetryAdvice::After(delay) => {
-                        tracing::warn!(%error, ?delay, "following is interrupted");
-                        delay
-                    }
-                    RetryAdvice::Never => break Err(error),
-                },
-            };
-            tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                () = shutdown.cancelled() => {}
-            }
-        };
+        let result = step_until(&mut self, &shutdown).await;
         self.release().await;
         result
     }
@@ -223,26 +204,33 @@ impl Follower {
         if headers.is_empty() {
             return Ok(Followed::Idle);
         }
-        let blocks = headers.len() as u64;
-        let written = self.store.commit(self.advancing(headers, events, lease)).await?;
-        Ok(Followed::Advanced { blocks, events: rows(&written) })
+        let advanced = Followed::Advanced { blocks: headers.len() as u64, events: events.len() as u64 };
+        self.store.commit(self.advancing(from.is_none(), headers, events, lease)).await?;
+        Ok(advanced)
     }
 
-    fn advancing(&self, headers: Vec<BlockHeader>, events: Vec<LogEvent>, lease: &Lease) -> Commit {
+    fn advancing(
+        &self,
+        first: bool,
+        headers: Vec<BlockHeader>,
+        events: Vec<LogEvent>,
+        lease: &Lease,
+    ) -> Commit {
         let mut writes = Vec::with_capacity(4);
-        let bounds = headers.first().zip(headers.last()).map(|(first, last)| (*first, *last));
-        let count = events.len();
-        writes.push(Write::Events(events));
-        writes.push(Write::Blocks { chain: self.options.chain, headers });
-        if let Some((first, last)) = bounds {
-            let to = cursor_at(last.block_ref());
-            writes.push(Write::SeedCursor { name: self.cursor_name.clone(), start: to.clone() });
-            let rule = CursorRule::Identified;
-            writes.push(Write::AdvanceCursor { name: self.cursor_name.clone(), to, rule });
-            if count > 0 {
-                writes.push(Write::Publish(vec![self.message("events.added", first.number, &last, count)]));
+        if let Some((oldest, newest)) = headers.first().zip(headers.last()) {
+            let (name, to) = (self.cursor_name.clone(), cursor_at(newest.block_ref()));
+            writes.push(if first {
+                Write::SeedCursor { name, start: to }
+            } else {
+                Write::AdvanceCursor { name, to, rule: CursorRule::Identified }
+            });
+            if !events.is_empty() {
+                let message = self.message("events.added", oldest.number, newest, events.len());
+                writes.push(Write::Publish(vec![message]));
             }
         }
+        writes.push(Write::Events(events));
+        writes.push(Write::Blocks { chain: self.options.chain, headers });
         // What was read from a chain can be read again.
         Commit::of(writes).under_lease(lease).relaxed()
     }
@@ -253,18 +241,18 @@ impl Follower {
         let ancestor = common_ancestor(&*self.store, &*self.reader, chain, position.number, depth).await?;
         let from_block = ancestor.number + 1;
         let writes = vec![
-            Write::Retract { chain, from_block },
             Write::ResetCursor {
                 name: self.cursor_name.clone(),
                 expected: cursor_at(position),
                 to: cursor_at(ancestor.block_ref()),
             },
+            Write::Retract { chain, from_block },
             Write::Publish(vec![self.message("events.removed", from_block, &ancestor, 0)]),
         ];
         let written = self.store.commit(Commit::of(writes).under_lease(lease).relaxed()).await?;
         let depth = position.number - ancestor.number;
         tracing::info!(%chain, depth, ancestor = ancestor.number, "the chain was reorganised");
-        Ok(Followed::Reorganised { depth, retracted: rows(&written) })
+        Ok(Followed::Reorganised { depth, retracted: retracted(&written) })
     }
 
     /// A message that stands for a whole run of blocks; delivery expands it.
@@ -281,6 +269,22 @@ impl Follower {
             topic: topic.to_owned(),
             payload: payload.to_string(),
         }
+    }
+}
+
+impl Paced for Follower {
+    const WHAT: &'static str = "following";
+    type Error = FollowError;
+
+    async fn pace(&mut self) -> Result<Duration, FollowError> {
+        match self.step().await? {
+            Followed::Advanced { .. } | Followed::Reorganised { .. } => Ok(Duration::ZERO),
+            Followed::Idle | Followed::NotOurs => Ok(self.options.poll_interval),
+        }
+    }
+
+    fn retry(error: &FollowError) -> RetryAdvice {
+        error.retry()
     }
 }
 
@@ -305,10 +309,8 @@ fn cursor_at(block: BlockRef) -> Cursor {
     Cursor::new(number, block.hash.to_string()).expect("a hash is a fit secondary")
 }
 
-/// How many rows the first write touched.
-fn rows(written: &[Written]) -> u64 {
-    match written.first() {
-        Some(Written::Rows(rows)) => *rows,
-        _ => 0,
-    }
+/// How many logs a retraction took back.
+fn retracted(written: &[Written]) -> u64 {
+    let rows = |written: &Written| if let Written::Rows(rows) = written { Some(*rows) } else { None };
+    written.iter().find_map(rows).unwrap_or_default()
 }

@@ -44,6 +44,11 @@ impl Args {
 
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let options = args.options()?;
-    output::log::start(&global.log());
+    let mut log = global.log();
+    if options.is_live() {
+        // The view tells what happens; only what is wrong may come between.
+        log.level = log.level.shifted(-1);
+    }
+    output::log::start(&log);
     demo::run(options, signals::shutdown()?).await
 }

@@ -14,6 +14,7 @@ mod traffic;
 mod view;
 mod world;
 
+use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -47,6 +48,13 @@ pub(crate) struct DemoOptions {
     pub(crate) port: u16,
     /// The time between two blocks.
     pub(crate) block_time: Duration,
+}
+
+impl DemoOptions {
+    /// Whether there is a terminal to show a live view on.
+    pub(crate) fn is_live(&self) -> bool {
+        std::io::stderr().is_terminal() && !self.json
+    }
 }
 
 /// Runs the demo until the token is cancelled or its time is up.

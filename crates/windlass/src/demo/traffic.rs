@@ -21,7 +21,7 @@ sol! {
 
 /// At most this many payments go into one block.
 const MAX_PAYMENTS_PER_BLOCK: u32 = 12;
-/// One block in this many is followed by a reorg.
+/// One block in this many is followed by a reorg, and no run of blocks without one is longer.
 const BLOCKS_PER_REORG: u32 = 9;
 /// The deepest reorg; well above the devnet's finality.
 const MAX_REORG_DEPTH: u64 = 6;
@@ -42,6 +42,7 @@ pub(super) struct Traffic {
     accounts: Vec<DevAccount>,
     random: StdRng,
     block_time: Duration,
+    blocks_since_reorg: u32,
 }
 
 impl Traffic {
@@ -53,6 +54,7 @@ impl Traffic {
             accounts: world.chain.accounts(),
             random: StdRng::seed_from_u64(options.seed),
             block_time: options.block_time,
+            blocks_since_reorg: 0,
         }
     }
 
@@ -76,7 +78,10 @@ impl Traffic {
         self.chain.mine();
         // The first blocks hold the contract; they stay.
         let room = self.chain.head().number().saturating_sub(1).min(MAX_REORG_DEPTH);
-        if room > 0 && self.random.random_ratio(1, BLOCKS_PER_REORG) {
+        self.blocks_since_reorg += 1;
+        let due = self.blocks_since_reorg >= BLOCKS_PER_REORG;
+        if room > 0 && (due || self.random.random_ratio(1, BLOCKS_PER_REORG)) {
+            self.blocks_since_reorg = 0;
             let depth = self.random.random_range(1..=room);
             // One in four reorgs loses its payments for good, as a reorg may.
             let return_to_pool = self.random.random_ratio(3, 4);

@@ -1,6 +1,5 @@
 //! The demo while it runs: a live line on a terminal, a log line a second elsewhere.
 
-use std::io::IsTerminal;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -24,8 +23,7 @@ pub(super) struct View {
 impl View {
     /// A view fit for where the output goes.
     pub(super) fn new(options: &DemoOptions) -> Self {
-        let live = std::io::stderr().is_terminal() && !options.json;
-        let bar = live.then(|| {
+        let bar = options.is_live().then(|| {
             let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
             let template = "{spinner} {wide_bar} block {pos} of {len}  {msg}";
             bar.with_style(

@@ -4,7 +4,6 @@
 //! is a task under one supervisor, and they end together.
 
 pub(crate) mod role;
-mod upkeep;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,12 +12,12 @@ use tokio_util::sync::CancellationToken;
 use windlass_core::code::Code;
 use windlass_core::store::Store;
 use windlass_engine::supervise::{Ending, Supervisor};
+use windlass_engine::upkeep::Upkeep;
 
 use crate::compose::store::{self, Access};
 use crate::config::Config;
 use crate::failure::Failure;
 use role::Role;
-use upkeep::Upkeep;
 
 /// What to run.
 #[derive(Debug)]

@@ -8,4 +8,4 @@ mod mining;
 mod model;
 mod pool;
 mod reorg;
-mod support;
+pub(crate) mod support;

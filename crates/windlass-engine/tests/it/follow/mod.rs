@@ -3,5 +3,5 @@
 
 mod scenes;
 mod simulation;
-mod torn;
+mod sleepy;
 mod world;

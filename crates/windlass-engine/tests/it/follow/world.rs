@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_consensus::TxEip1559;
-use alloy_primitives::{Address, Bytes, TxKind, hex};
+use alloy_primitives::{Address, B256, Bytes, TxKind, hex};
+use async_trait::async_trait;
 use windlass_chain::evm::{EvmReader, EvmRpc};
 use windlass_core::chain::ChainId;
 use windlass_core::error::RetryAdvice;
-use windlass_core::name::Owner;
+use windlass_core::name::{CursorName, Owner};
 use windlass_core::reader::{ChainReader, LogFilter as Wanted};
 use windlass_core::store::{MAX_EVENT_PAGE, Store};
 use windlass_devnet::chain::{Chain, ChainOptions, LogFilter};
@@ -17,6 +18,7 @@ use windlass_devnet::rpc::{Server, ServerHandle, ServerOptions};
 use windlass_engine::collect::follow::{FollowOptions, Followed, Follower};
 use windlass_store_sqlite::{SqliteOptions, SqliteStore};
 use windlass_testkit::clock::ManualClock;
+use windlass_testkit::harness::Harness;
 
 /// How long a follower's lease lasts, in the simulation's time.
 pub(super) const LEASE_TTL: Duration = Duration::from_secs(30);
@@ -35,11 +37,10 @@ pub(super) struct World {
     server: ServerHandle,
 }
 
-/// What identifies a log: block hash and place.
-pub(super) type Identity = (alloy_primitives::B256, u64);
-
 impl World {
     pub(super) async fn new(seed: u64) -> Self {
+        // Another test of this process may have been first; that is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let chain = Chain::new(ChainOptions::deterministic());
         let deployer = chain.accounts().swap_remove(0);
         let contract = chain.deploy(&deployer, Bytes::from_static(LOGGER)).expect("deployed");
@@ -51,9 +52,16 @@ impl World {
         Self { chain, contract, faults, clock: Arc::new(ManualClock::new()), server }
     }
 
-    pub(super) async fn store(&self) -> Arc<dyn Store> {
+    pub(super) async fn database(&self) -> Database {
         let options = SqliteOptions::memory().with_clock(self.clock.clone());
-        Arc::new(SqliteStore::open(options).await.expect("a store"))
+        let store = SqliteStore::open(options).await.expect("a store");
+        Database { store: Arc::new(store), clock: self.clock.clone() }
+    }
+
+    /// The endpoint, as a worker reads it.
+    pub(super) fn reader(&self) -> Arc<dyn ChainReader> {
+        let rpc = EvmRpc::with_timeout(&self.server.http_url(), Duration::from_secs(20)).expect("a client");
+        Arc::new(EvmReader::new(rpc, self.chain_id()))
     }
 
     pub(super) fn chain_id(&self) -> ChainId {
@@ -62,8 +70,15 @@ impl World {
 
     /// A worker of its own, on the same store.
     pub(super) fn follower(&self, name: &str, store: Arc<dyn Store>) -> Follower {
-        let rpc = EvmRpc::with_timeout(&self.server.http_url(), Duration::from_secs(20)).expect("a client");
-        let reader: Arc<dyn ChainReader> = Arc::new(EvmReader::new(rpc, self.chain_id()));
+        self.follower_with(name, store, self.reader())
+    }
+
+    pub(super) fn follower_with(
+        &self,
+        name: &str,
+        store: Arc<dyn Store>,
+        reader: Arc<dyn ChainReader>,
+    ) -> Follower {
         let options = FollowOptions {
             chain: self.chain_id(),
             start_block: 0,
@@ -89,7 +104,7 @@ impl World {
                 max_fee_per_gas: 100_000_000_000,
                 max_priority_fee_per_gas: 1,
                 to: TxKind::Call(self.contract),
-                input: Bytes::copy_from_slice(&alloy_primitives::B256::with_last_byte(nonce as u8)[..]),
+                input: Bytes::copy_from_slice(&B256::with_last_byte(nonce as u8)[..]),
                 ..TxEip1559::default()
             };
             self.chain.send(account.sign(transaction).expect("signed")).expect("accepted");
@@ -97,16 +112,55 @@ impl World {
         self.chain.mine();
     }
 
-    /// What the chain knows from the inside.
-    pub(super) fn truth(&self) -> Vec<Identity> {
+    /// What differs between the store and the chain: logs, headers, or the position.
+    pub(super) async fn difference(&self, store: &dyn Store) -> Option<String> {
         let logs = self.chain.canonical_logs(&LogFilter::all().address(self.contract));
-        logs.iter().map(|log| (log.block_hash.expect("mined"), log.log_index.expect("mined"))).collect()
+        let truth: Vec<(B256, u64)> =
+            logs.iter().map(|log| (log.block_hash.expect("mined"), log.log_index.expect("mined"))).collect();
+        let events = store.events(self.chain_id(), (0, 0), MAX_EVENT_PAGE).await.expect("events");
+        let stored: Vec<(B256, u64)> =
+            events.iter().map(|event| (event.block.hash, u64::from(event.log_index))).collect();
+        if truth != stored {
+            return Some(format!(
+                "{} logs on the chain, {} in the store, and not the same",
+                truth.len(),
+                stored.len()
+            ));
+        }
+        let head = self.chain.head();
+        let headers = store.blocks(self.chain_id(), 0, MAX_EVENT_PAGE).await.expect("blocks");
+        for number in 0..=head.number() {
+            let hash = self.chain.block(number).expect("a block").hash();
+            if !headers.iter().any(|header| (header.number, header.hash) == (number, hash)) {
+                return Some(format!("block {number} is missing"));
+            }
+        }
+        let name = CursorName::new(format!("collect/{}/head", self.chain_id())).expect("a name");
+        let cursor = store.cursor(&name).await.expect("read").expect("a cursor");
+        let at = (cursor.primary(), cursor.secondary().to_owned());
+        let due = (i64::try_from(head.number()).expect("small"), head.hash().to_string());
+        (at != due).then(|| format!("the cursor is at {cursor}, the head at {due:?}"))
+    }
+}
+
+/// One database in memory.
+pub(super) struct Database {
+    store: Arc<SqliteStore>,
+    clock: Arc<ManualClock>,
+}
+
+#[async_trait]
+impl Harness for Database {
+    async fn open(&self) -> Arc<dyn Store> {
+        self.store.clone()
     }
 
-    /// What the store has.
-    pub(super) async fn stored(&self, store: &dyn Store) -> Vec<Identity> {
-        let events = store.events(self.chain_id(), (0, 0), MAX_EVENT_PAGE).await.expect("events");
-        events.iter().map(|event| (event.block.hash, u64::from(event.log_index))).collect()
+    fn clock(&self) -> Arc<ManualClock> {
+        self.clock.clone()
+    }
+
+    fn durable(&self) -> bool {
+        false
     }
 }
 

@@ -1,0 +1,93 @@
+//! How a loop goes from step to step: at once, after a pause, or not any more.
+
+use std::fmt::Display;
+use std::future::Future;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use windlass_core::error::RetryAdvice;
+
+/// A loop's step, with the pause that is to follow it.
+pub(crate) trait Paced: Send {
+    /// What the loop does, for the log.
+    const WHAT: &'static str;
+    /// What can go wrong.
+    type Error: Display + Send;
+
+    /// Does one step; says how long to wait before the next one.
+    fn pace(&mut self) -> impl Future<Output = Result<Duration, Self::Error>> + Send;
+
+    /// Whether and when to step again after an error.
+    fn retry(error: &Self::Error) -> RetryAdvice;
+}
+
+/// Steps until told to stop. Trouble that passes is waited out; what would fail the
+/// same way again ends it.
+pub(crate) async fn step_until<P: Paced>(
+    paced: &mut P,
+    shutdown: &CancellationToken,
+) -> Result<(), P::Error> {
+    while !shutdown.is_cancelled() {
+        let pause = match paced.pace().await {
+            Ok(pause) => pause,
+            Err(error) => match P::retry(&error) {
+                RetryAdvice::After(delay) => {
+                    tracing::warn!(%error, ?delay, "{} was interrupted and goes on after a pause", P::WHAT);
+                    delay
+                }
+                RetryAdvice::Never => return Err(error),
+            },
+        };
+        tokio::select! {
+            () = shutdown.cancelled() => break,
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Steps(u32);
+
+    impl Paced for Steps {
+        const WHAT: &'static str = "the test";
+        type Error = &'static str;
+
+        async fn pace(&mut self) -> Result<Duration, &'static str> {
+            self.0 += 1;
+            match self.0 {
+                1 | 3 => Ok(Duration::from_secs(1)),
+                2 => Err("passing"),
+                _ => Err("lasting"),
+            }
+        }
+
+        fn retry(error: &&'static str) -> RetryAdvice {
+            match *error {
+                "passing" => RetryAdvice::After(Duration::from_secs(5)),
+                _ => RetryAdvice::Never,
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn passing_trouble_is_waited_out_and_lasting_trouble_ends_it() {
+        let mut steps = Steps::default();
+        let begun = tokio::time::Instant::now();
+        let ended = step_until(&mut steps, &CancellationToken::new()).await;
+        assert_eq!((ended, steps.0), (Err("lasting"), 4));
+        assert_eq!(begun.elapsed(), Duration::from_secs(7));
+    }
+
+    #[tokio::test]
+    async fn a_cancelled_loop_takes_no_step() {
+        let shutdown = CancellationToken::new();
+        shutdown.cancel();
+        let mut steps = Steps::default();
+        assert_eq!((step_until(&mut steps, &shutdown).await, steps.0), (Ok(()), 0));
+    }
+}

@@ -1,0 +1,123 @@
+//! Single scenes, each with one thing that can go wrong.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use windlass_core::error::StoreError;
+use windlass_core::name::Sink;
+use windlass_core::outbox::{MessageClaim, SinkStart};
+use windlass_devnet::chain::ReorgOptions;
+use windlass_engine::collect::follow::{FollowError, Followed};
+use windlass_engine::supervise::{Ending, Supervisor};
+use windlass_testkit::harness::Harness;
+
+use super::sleepy::SleepyReader;
+use super::world::{LEASE_TTL, World, reach_head};
+
+#[tokio::test]
+async fn a_reorg_is_taken_back_and_the_new_branch_stored() {
+    let world = World::new(1).await;
+    let store = world.database().await.open().await;
+    let mut follower = world.follower("a", store.clone());
+    (0..6).for_each(|_| world.mine(2));
+    assert!(reach_head(&mut follower).await);
+    world
+        .chain
+        .reorg(4, &ReorgOptions { return_to_pool: false, ..ReorgOptions::default() })
+        .expect("a reorg");
+    assert_eq!(follower.step().await.expect("a step"), Followed::Reorganised { depth: 4, retracted: 8 });
+    assert!(reach_head(&mut follower).await);
+    assert_eq!(world.difference(&*store).await, None);
+}
+
+#[tokio::test]
+async fn what_was_added_and_removed_leaves_in_order() {
+    let world = World::new(1).await;
+    let store = world.database().await.open().await;
+    let sink = Sink::new("test").expect("a sink");
+    store.register_sink(&sink, SinkStart::Beginning).await.expect("registered");
+    let mut follower = world.follower("a", store.clone());
+    world.mine(3);
+    assert!(reach_head(&mut follower).await);
+    world.chain.reorg(1, &ReorgOptions::default()).expect("a reorg");
+    assert!(reach_head(&mut follower).await);
+    let claim = MessageClaim {
+        sink,
+        owner: windlass_core::name::Owner::new("d").expect("an owner"),
+        ttl: Duration::from_secs(1),
+        max_messages: 100,
+        max_per_partition: 100,
+        max_attempts: 3,
+    };
+    let claimed = store.claim_messages(&claim).await.expect("claimed");
+    let topics: Vec<&str> = claimed[0].messages.iter().map(|message| message.topic.as_str()).collect();
+    assert_eq!(topics, ["events.added", "events.removed", "events.added"]);
+}
+
+#[tokio::test]
+async fn one_worker_at_a_time_follows_a_chain() {
+    let world = World::new(1).await;
+    let store = world.database().await.open().await;
+    let (mut a, mut b) = (world.follower("a", store.clone()), world.follower("b", store.clone()));
+    world.mine(1);
+    assert!(matches!(a.step().await, Ok(Followed::Advanced { .. })));
+    assert_eq!(b.step().await.expect("a step"), Followed::NotOurs);
+    a.release().await;
+    assert_eq!(b.step().await.expect("a step"), Followed::Idle);
+}
+
+#[tokio::test]
+async fn a_worker_that_slept_through_its_lease_writes_nothing() {
+    let world = Arc::new(World::new(1).await);
+    let store = world.database().await.open().await;
+    (0..3).for_each(|_| world.mine(1));
+    let (w, s) = (world.clone(), store.clone());
+    let meanwhile = async move {
+        w.clock.advance_ms(i64::try_from(LEASE_TTL.as_millis()).expect("short") + 1);
+        let mut other = w.follower("b", s.clone());
+        assert!(reach_head(&mut other).await);
+        w.mine(1);
+        assert!(reach_head(&mut other).await);
+    };
+    let reader = Arc::new(SleepyReader::new(world.reader(), meanwhile));
+    let mut sleeper = world.follower_with("a", store.clone(), reader);
+    let refused = sleeper.step().await.expect_err("its lease was taken");
+    assert!(matches!(refused, FollowError::Store(StoreError::Fenced { .. })), "{refused}");
+    assert_eq!(world.difference(&*store).await, None);
+}
+
+#[tokio::test]
+async fn a_reorg_deeper_than_believed_stops_and_deletes_nothing() {
+    let world = World::new(1).await;
+    let store = world.database().await.open().await;
+    let mut follower = world.follower("a", store.clone());
+    (0..70).for_each(|_| world.mine(1));
+    assert!(reach_head(&mut follower).await);
+    let before = store.count_events(world.chain_id()).await.expect("a count");
+    let deep = ReorgOptions { allow_finalized: true, ..ReorgOptions::default() };
+    world.chain.reorg(69, &deep).expect("a reorg");
+    let refused = follower.step().await.expect_err("too deep");
+    assert!(matches!(refused, FollowError::TooDeep { .. }), "{refused}");
+    assert_eq!(store.count_events(world.chain_id()).await.expect("a count"), before);
+}
+
+#[tokio::test]
+async fn a_panic_elsewhere_ends_the_follower_and_gives_its_lease_back() {
+    let world = World::new(1).await;
+    let store = world.database().await.open().await;
+    let follower = world.follower("a", store.clone());
+    world.mine(1);
+    let mut supervisor = Supervisor::new(CancellationToken::new());
+    supervisor.spawn("follower", |shutdown| async move { Ok(follower.run(shutdown).await?) });
+    let watching = store.clone();
+    supervisor.spawn("clumsy", |_| async move {
+        while watching.list_leases().await.expect("leases").is_empty() {
+            tokio::task::yield_now().await;
+        }
+        panic!("tripped")
+    });
+    let ending = supervisor.run(Duration::from_secs(30)).await;
+    assert!(matches!(ending, Ending::Panicked { .. }), "{ending:?}");
+    assert_eq!(store.list_leases().await.expect("leases"), []);
+}
