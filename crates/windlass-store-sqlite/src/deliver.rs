@@ -218,7 +218,7 @@ fn dead_message(dead: Dead) -> StoreResult<DeadMessage> {
     let named = |error: windlass_core::name::NameError| StoreError::Corrupt(error.to_string());
     Ok(DeadMessage {
         id: dead.id,
-        sink: dead.queue.trim_start_matches(SINK_QUEUE_PREFIX).parse().map_err(named)?,
+        sink: dead.queue.strip_prefix(SINK_QUEUE_PREFIX).unwrap_or_default().parse().map_err(named)?,
         partition: dead.key.parse().map_err(named)?,
         attempts: dead.attempts,
         reason: dead.reason,

@@ -15,9 +15,9 @@ use crate::writer::Tx;
 pub(crate) fn list(tx: &Tx<'_>, filter: &JobFilter) -> StoreResult<Vec<JobRow>> {
     let limit = filter.limit.clamp(1, MAX_LISTED_JOBS);
     if filter.dead {
-        let wanted = |queue: &str| match &filter.queue {
-            Some(only) => queue == only.as_str(),
-            None => !queue.starts_with(SINK_QUEUE_PREFIX),
+        let wanted = |queue: &str| {
+            let asked_for = filter.queue.as_ref().is_none_or(|only| queue == only.as_str());
+            asked_for && !queue.starts_with(SINK_QUEUE_PREFIX)
         };
         return dead::list(tx, wanted, filter.after, limit)?.into_iter().map(dead_row).collect();
     }

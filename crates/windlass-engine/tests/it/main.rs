@@ -1,3 +1,6 @@
 //! The loops against a real chain, real stores and faults.
 
+// Simulations print how often each kind of fault really happened.
+#![allow(clippy::print_stdout)]
+
 mod follow;

@@ -1,3 +1,10 @@
-//! The SQLite store from outside: what can be wrong with a file.
+//! The SQLite store from outside: the suite that every store passes, random
+//! scripts against the model, many processes on one file, and files in trouble.
 
+// Random scripts print how often each kind of fault really happened.
+#![allow(clippy::print_stdout)]
+
+mod processes;
+mod sqlite_file;
+mod sqlite_memory;
 mod trouble;

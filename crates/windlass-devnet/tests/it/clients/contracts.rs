@@ -11,6 +11,8 @@ sol! {
     contract FeeCollector {
         constructor(address owner);
         event FeesCollected(address indexed _token, address indexed _integrator, uint256 _integratorFee, uint256 _lifiFee);
+        event FeesWithdrawn(address indexed _token, address indexed _to, uint256 _amount);
+        event LiFiFeesWithdrawn(address indexed _token, address indexed _to, uint256 _amount);
         function collectNativeFees(uint256 integratorFee, uint256 lifiFee, address integrator) external payable;
         function collectTokenFees(address token, uint256 integratorFee, uint256 lifiFee, address integrator) external;
         function withdrawIntegratorFees(address token) external;

@@ -1,0 +1,54 @@
+//! The suite on a file, each handle opened as another process would, and random
+//! scripts with restarts and crashes against the model.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tempfile::TempDir;
+use windlass_core::store::Store;
+use windlass_store_sqlite::{SqliteOptions, SqliteStore};
+use windlass_testkit::clock::ManualClock;
+use windlass_testkit::harness::Harness;
+use windlass_testkit::planted::{Fault, expect_found};
+use windlass_testkit::script;
+
+struct File {
+    folder: TempDir,
+    clock: Arc<ManualClock>,
+}
+
+#[async_trait]
+impl Harness for File {
+    async fn open(&self) -> Arc<dyn Store> {
+        let options = SqliteOptions::file(self.folder.path().join("a.db")).with_clock(self.clock.clone());
+        Arc::new(SqliteStore::open(options).await.expect("a store"))
+    }
+
+    fn clock(&self) -> Arc<ManualClock> {
+        self.clock.clone()
+    }
+}
+
+async fn fresh() -> File {
+    File { folder: tempfile::tempdir().expect("a temporary folder"), clock: Arc::new(ManualClock::new()) }
+}
+
+windlass_testkit::conformance!(fresh());
+
+/// Scripts of up to so many steps: each crash opens the file anew.
+const MAX_STEPS: usize = 120;
+
+#[test]
+fn the_whole_store_answers_as_the_model_does() {
+    script::check::<script::WholeScript, _>(script::Budget::new(20, MAX_STEPS), fresh);
+}
+
+#[test]
+fn missing_fencing_is_found_out() {
+    expect_found::<script::JobScript, _>(script::Budget::standard(), Fault::FencingRemoved, fresh);
+}
+
+#[test]
+fn a_torn_commit_is_found_out() {
+    expect_found::<script::WholeScript, _>(script::Budget::standard(), Fault::CommitTorn, fresh);
+}

@@ -1,0 +1,54 @@
+//! The suite on a database in memory, and random scripts against the model.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use windlass_core::store::Store;
+use windlass_store_sqlite::{SqliteOptions, SqliteStore};
+use windlass_testkit::clock::ManualClock;
+use windlass_testkit::harness::Harness;
+use windlass_testkit::script;
+
+struct Memory {
+    store: Arc<SqliteStore>,
+    clock: Arc<ManualClock>,
+}
+
+#[async_trait]
+impl Harness for Memory {
+    async fn open(&self) -> Arc<dyn Store> {
+        self.store.clone()
+    }
+
+    fn clock(&self) -> Arc<ManualClock> {
+        self.clock.clone()
+    }
+
+    fn durable(&self) -> bool {
+        false
+    }
+}
+
+async fn fresh() -> Memory {
+    let clock = Arc::new(ManualClock::new());
+    let options = SqliteOptions::memory().with_clock(clock.clone());
+    Memory { store: Arc::new(SqliteStore::open(options).await.expect("a store")), clock }
+}
+
+windlass_testkit::conformance!(fresh());
+
+macro_rules! scripts {
+    ($($test:ident: $profile:ident;)*) => {$(
+        #[test]
+        fn $test() {
+            script::check::<script::$profile, _>(script::Budget::standard(), fresh);
+        }
+    )*};
+}
+
+scripts! {
+    leases_answer_as_the_model_does: LeaseScript;
+    jobs_answer_as_the_model_does: JobScript;
+    the_outbox_answers_as_the_model_does: OutboxScript;
+    the_whole_store_answers_as_the_model_does: WholeScript;
+}
