@@ -11,6 +11,7 @@
 
 pub mod chain;
 pub mod faults;
+mod filter;
 mod mix;
 pub mod node;
 pub mod rpc;

@@ -19,4 +19,5 @@ pub mod make;
 pub mod model;
 pub mod model_store;
 pub mod planted;
+pub mod processes;
 pub mod script;

@@ -220,7 +220,12 @@ impl Health for ModelStore {
 
     async fn describe(&self) -> StoreResult<StoreInfo> {
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        self.with(|_, _| StoreInfo { kind: "model".to_owned(), version, place: "memory".to_owned(), schema: 1 })
+        self.with(|_, _| StoreInfo {
+            kind: "model".to_owned(),
+            version,
+            place: "memory".to_owned(),
+            schema: 1,
+        })
     }
 
     async fn close(&self) {

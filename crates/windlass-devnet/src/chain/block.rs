@@ -16,7 +16,7 @@ pub struct Outcome {
     pub receipt: ReceiptEnvelope,
     /// The gas this transaction alone used.
     pub gas_used: u64,
-    /// The contract it created.
+    /// The contract it created, or would have created had it not failed.
     pub contract_address: Option<Address>,
     /// The position of its first log in the block.
     pub first_log_index: u64,

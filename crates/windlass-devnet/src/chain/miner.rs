@@ -132,7 +132,8 @@ impl<'a> Draft<'a> {
     fn record(&mut self, tx: &Arc<Tx>, result: ExecutionResult) {
         let gas_used = result.tx_gas_used();
         self.header.gas_used += gas_used;
-        let contract_address = result.created_address();
+        // As geth does, for a creation that failed too.
+        let contract_address = tx.signed().is_create().then(|| tx.sender().create(tx.signed().nonce()));
         let receipt = Receipt {
             status: Eip658Value::Eip658(result.is_success()),
             cumulative_gas_used: self.header.gas_used,

@@ -9,10 +9,10 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_rpc_types_eth::{Log, TransactionReceipt};
 
 use super::block::Block;
-use super::filter::LogFilter;
 use super::rpc::receipt_of;
 use super::state::Overlay;
 use super::{Chain, DevAccount};
+use crate::filter::LogFilter;
 
 /// What a chain has been through.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

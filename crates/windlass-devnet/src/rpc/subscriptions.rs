@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use alloy_rpc_types_eth::Filter;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 use tokio::sync::broadcast;
 
 use super::params;
+use crate::filter::LogFilter;
 use crate::node::{Announcement, Node, RpcError};
 
 /// The most subscriptions of one connection.
@@ -16,7 +16,7 @@ pub const MAX_SUBSCRIPTIONS: usize = 128;
 #[derive(Debug)]
 enum Topic {
     Heads,
-    Logs(Box<Filter>),
+    Logs(LogFilter),
 }
 
 /// The subscriptions of one connection.
@@ -37,7 +37,7 @@ impl Subscriptions {
     ) -> Result<Bytes, RpcError> {
         let topic = match params::required::<&str>(params, 0)? {
             "newHeads" => Topic::Heads,
-            "logs" => Topic::Logs(params::optional::<Box<Filter>>(params, 1)?.unwrap_or_default()),
+            "logs" => Topic::Logs(params::optional::<LogFilter>(params, 1)?.unwrap_or_default()),
             other => {
                 let words = format!("no {other:?} subscription in eth namespace");
                 return Err(RpcError::new(-32601, words));

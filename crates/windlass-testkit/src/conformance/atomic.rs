@@ -32,8 +32,11 @@ async fn stage(harness: &dyn Harness) -> Stage {
     store.register_sink(&sink("s"), SinkStart::Beginning).await.well();
     publish(&*store, vec![message("p", "0")]).await;
     let headers = vec![header(5, 1)];
-    write(&*store, vec![Write::Events(vec![event(CHAIN, 5, 0, 1)]), Write::Blocks { chain: chain(CHAIN), headers }])
-        .await;
+    write(
+        &*store,
+        vec![Write::Events(vec![event(CHAIN, 5, 0, 1)]), Write::Blocks { chain: chain(CHAIN), headers }],
+    )
+    .await;
     Stage { store, good, zombie }
 }
 

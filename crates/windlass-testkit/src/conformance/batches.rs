@@ -43,10 +43,12 @@ pub async fn ten_thousand_logs_and_headers_are_one_commit(harness: &dyn Harness)
     let store = harness.open().await;
     let logs: Vec<_> = (0..MANY).map(|number| event(1, number / 4, (number % 4) as u32, 1)).collect();
     let headers: Vec<_> = (0..MANY).map(|number| header(number, 1)).collect();
-    let commit = || Commit::of(vec![
-        Write::Events(logs.clone()),
-        Write::Blocks { chain: chain(1), headers: headers.clone() },
-    ]);
+    let commit = || {
+        Commit::of(vec![
+            Write::Events(logs.clone()),
+            Write::Blocks { chain: chain(1), headers: headers.clone() },
+        ])
+    };
     assert_eq!(store.commit(commit()).await.well(), [Written::Rows(MANY), Written::Rows(MANY)]);
     assert_eq!(store.commit(commit()).await.well(), [Written::Rows(0), Written::Rows(0)]);
     assert_eq!(store.count_events(chain(1)).await.well(), MANY);

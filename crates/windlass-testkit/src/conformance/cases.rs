@@ -162,6 +162,7 @@ macro_rules! conformance {
                 a_run_is_finished_one_by_one_in_one_commit
                 every_fence_must_hold
                 a_commit_has_a_limit
+                what_is_too_large_is_invalid_whatever_it_stands_on
                 a_lease_guards_a_cursor_and_its_facts_together
             }
             atomic {

@@ -14,82 +14,97 @@ use crate::make::{
     TTL_MS, chain, cursor, cursor_name, delivery, event, lease_name, message, ms, owner, queue, sink,
 };
 
-/// How many calls a worker's life has.
+/// How many calls a worker's whole life has.
 const CALLS: usize = 6;
 
-/// What a worker keeps in memory, and loses with its life.
-struct Worker {
-    store: Arc<dyn Store>,
-    name: String,
+/// One piece of work: a range to claim, a log to store, a message to send.
+struct Piece {
+    lease: String,
+    cursor: String,
+    queue: String,
+    partition: String,
+    sink: String,
 }
 
-impl Worker {
-    /// Does one piece of the work after another, as far as `calls` reaches: takes
-    /// what there is to take, stores its log and its message, delivers it.
-    async fn live(&self, mut calls: usize) {
-        let mut call = || {
-            calls = calls.saturating_sub(1);
-            calls > 0
-        };
-        let lease =
-            self.store.acquire_lease(&lease_name("l"), &owner(&self.name), ms(TTL_MS)).await.well();
-        let Some(lease) = lease.filter(|_| call()) else { return };
-        let mut held: Vec<_> = claim(&*self.store, "ranges", &self.name).await;
-        if held.is_empty() {
-            held.extend(self.store.claim_range(&self.wish()).await.well().map(|(_, job)| job));
-        }
-        let Some(job) = held.pop().filter(|_| call()) else { return self.deliver(&mut call).await };
-        let writes = vec![
-            Write::Events(vec![event(1, 100, 0, 1)]),
-            Write::Publish(vec![message("p", &job.payload)]),
-            Write::CompleteJob(job.ticket),
-        ];
-        self.store.commit(Commit::of(writes).under_job(job.ticket).under_lease(&lease)).await.well();
-        if call() {
-            self.deliver(&mut call).await;
-        }
+impl Piece {
+    fn new(number: usize) -> Self {
+        let name = |what: &str| format!("{what}{number}");
+        let (lease, cursor, queue) = (name("lease"), name("next"), name("ranges"));
+        Self { lease, cursor, queue, partition: name("p"), sink: name("s") }
     }
 
-    async fn deliver(&self, call: &mut impl FnMut() -> bool) {
-        let runs = self.store.claim_messages(&delivery("s", &self.name, 10)).await.well();
-        for run in runs {
-            if !call() {
-                return;
-            }
-            self.store.mark_delivered(run.hold, run.messages[0].seq).await.well();
-        }
-    }
-
-    fn wish(&self) -> RangeClaim {
+    fn wish(&self, who: &str) -> RangeClaim {
         RangeClaim {
-            cursor: cursor_name("next"),
-            queue: queue("ranges"),
+            cursor: cursor_name(&self.cursor),
+            queue: queue(&self.queue),
             size: 10,
             max_block: 109,
-            owner: owner(&self.name),
+            owner: owner(who),
             ttl: ms(TTL_MS),
         }
     }
 }
 
-pub async fn a_worker_may_die_between_any_two_calls(harness: &dyn Harness) {
-    let store = harness.open().await;
-    store.seed_cursor(&cursor_name("next"), cursor(100, "next")).await.well();
-    store.register_sink(&sink("s"), SinkStart::Beginning).await.well();
-    // Each worker gets one call further than the one before it, then dies without a word.
-    for calls in 1..=CALLS {
-        let worker = Worker { store: harness.open().await, name: format!("w{calls}") };
-        worker.live(calls).await;
-        drop(worker);
-        harness.clock().advance_ms(TTL_MS as i64);
+/// Does a piece of work call by call, and dies after so many of them. Takes up
+/// whatever another has left undone.
+async fn live(store: &dyn Store, piece: &Piece, who: &str, calls: usize) {
+    let mut left = calls;
+    let mut lives = || {
+        left = left.saturating_sub(1);
+        left > 0
+    };
+    let lease = store.acquire_lease(&lease_name(&piece.lease), &owner(who), ms(TTL_MS)).await.well();
+    let Some(lease) = lease.filter(|_| lives()) else { return };
+    let mut held = claim(store, &piece.queue, who).await;
+    if held.is_empty() {
+        held.extend(store.claim_range(&piece.wish(who)).await.well().map(|(_, job)| job));
     }
-    assert!(list(&*store, "ranges", false).await.is_empty());
-    assert_eq!(store.cursor(&cursor_name("next")).await.well(), Some(cursor(110, "next")));
+    if !lives() {
+        return;
+    }
+    if let Some(job) = held.pop() {
+        let writes = vec![
+            Write::Events(vec![event(1, 100, 0, 1)]),
+            Write::Publish(vec![message(&piece.partition, &job.payload)]),
+            Write::CompleteJob(job.ticket),
+        ];
+        store.commit(Commit::of(writes).under_job(job.ticket).under_lease(&lease)).await.well();
+    }
+    if !lives() {
+        return;
+    }
+    for run in store.claim_messages(&delivery(&piece.sink, who, 10)).await.well() {
+        if !lives() {
+            return;
+        }
+        store.mark_delivered(run.hold, run.messages[0].seq).await.well();
+    }
+    if lives() {
+        assert!(store.release_lease(&lease).await.well());
+    }
+}
+
+pub async fn a_worker_may_die_between_any_two_calls(harness: &dyn Harness) {
+    let clock = harness.clock();
+    for calls in 1..=CALLS {
+        let (store, piece) = (harness.open().await, Piece::new(calls));
+        store.seed_cursor(&cursor_name(&piece.cursor), cursor(100, "next")).await.well();
+        store.register_sink(&sink(&piece.sink), SinkStart::Now).await.well();
+        live(&*store, &piece, "first", calls).await;
+        let store = harness.crash(store).await;
+        clock.advance_ms(TTL_MS as i64);
+        live(&*store, &piece, "heir", usize::MAX).await;
+        assert!(list(&*store, &piece.queue, false).await.is_empty(), "died after {calls} calls");
+        assert_eq!(store.cursor(&cursor_name(&piece.cursor)).await.well(), Some(cursor(110, "next")));
+        let depth = store.outbox_depth().await.well();
+        let depth = depth.iter().find(|depth| depth.sink == sink(&piece.sink)).expect("it was registered");
+        assert_eq!(depth.waiting, 0, "died after {calls} calls");
+        let next = super::support::publish(&*store, vec![message(&piece.partition, "probe")]).await;
+        assert_eq!(next, [2], "one message was written before, once, though it died after {calls} calls");
+    }
+    let store = harness.open().await;
     assert_eq!(store.count_events(chain(1)).await.well(), 1);
-    assert_eq!(store.outbox_depth().await.well()[0].waiting, 0);
-    store.register_sink(&sink("check"), SinkStart::Beginning).await.well();
-    let runs = store.claim_messages(&delivery("check", "w", 10)).await.well();
-    assert_eq!(runs.iter().map(|run| run.messages.len()).collect::<Vec<_>>(), [1], "one message, once");
+    assert!(store.list_leases().await.well().is_empty(), "every heir has released what it took");
 }
 
 pub async fn what_a_dead_worker_held_comes_back_when_its_time_is_over(harness: &dyn Harness) {

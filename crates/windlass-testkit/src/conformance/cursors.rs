@@ -58,11 +58,8 @@ pub async fn another_identity_at_a_shared_number_is_progress(harness: &dyn Harne
 pub async fn a_conflict_refuses_the_whole_commit(harness: &dyn Harness) {
     let store = harness.open().await;
     store.seed_cursor(&cursor_name("c"), cursor(10, "a")).await.well();
-    let conflict = Write::AdvanceCursor {
-        name: cursor_name("c"),
-        to: cursor(10, "b"),
-        rule: CursorRule::Identified,
-    };
+    let conflict =
+        Write::AdvanceCursor { name: cursor_name("c"), to: cursor(10, "b"), rule: CursorRule::Identified };
     let commit = Commit::of(vec![put("seen", "1"), conflict, put("too", "1")]);
     refused!(store.commit(commit).await, StoreError::CursorConflict { .. });
     assert_eq!((state(&*store, "seen").await, state(&*store, "too").await), (None, None));
@@ -102,9 +99,12 @@ pub async fn cursors_of_different_names_are_independent(harness: &dyn Harness) {
 
 pub async fn positions_read_back_exactly(harness: &dyn Harness) {
     let store = harness.open().await;
-    for (name, primary, secondary) in
-        [("low", i64::MIN, "x"), ("high", i64::MAX, "0xAbC"), ("wide", 0, &*"s".repeat(256)), ("text", -1, "é' %")]
-    {
+    for (name, primary, secondary) in [
+        ("low", i64::MIN, "x"),
+        ("high", i64::MAX, "0xAbC"),
+        ("wide", 0, &*"s".repeat(256)),
+        ("text", -1, "é' %"),
+    ] {
         store.seed_cursor(&cursor_name(name), cursor(primary, secondary)).await.well();
         assert_eq!(position(&*store, name).await, Some(cursor(primary, secondary)));
     }

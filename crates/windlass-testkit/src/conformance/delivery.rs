@@ -134,7 +134,10 @@ pub async fn a_message_given_up_steps_aside_with_its_reason(harness: &dyn Harnes
     assert_eq!((dead[0].sink.as_str(), dead[0].partition.as_str()), ("s", "p"));
     assert_eq!((dead[0].id.lane, dead[0].id.seq), (run.hold.lane, 2));
     assert_eq!(dead[0].message, run.messages[1]);
-    assert_eq!((dead[0].reason.as_str(), dead[0].died_at.as_ms()), ("connection refused", harness.clock().now_ms()));
+    assert_eq!(
+        (dead[0].reason.as_str(), dead[0].died_at.as_ms()),
+        ("connection refused", harness.clock().now_ms())
+    );
     assert_eq!(waiting(&*store).await, [("s".to_owned(), 1, 1), ("t".to_owned(), 3, 0)]);
     assert_eq!(keys(&claim(&*store, "s", 3).await), ["3"]);
     assert!(store.list_dead_messages(Some(&sink("t")), 10).await.well().is_empty());
@@ -225,7 +228,8 @@ pub async fn dead_messages_are_listed_up_to_a_limit(harness: &dyn Harness) {
     for run in claim(&*store, "s", 10).await {
         store.fail_delivery(&failure(run.hold, None)).await.well();
     }
-    let ids = |dead: Vec<windlass_core::outbox::DeadMessage>| dead.iter().map(|dead| dead.id).collect::<Vec<_>>();
+    let ids =
+        |dead: Vec<windlass_core::outbox::DeadMessage>| dead.iter().map(|dead| dead.id).collect::<Vec<_>>();
     let all = ids(store.list_dead_messages(Some(&sink("s")), u32::MAX).await.well());
     assert_eq!(all.len(), 3);
     assert!(all.is_sorted());

@@ -2,9 +2,10 @@
 
 use windlass_core::commit::{Commit, Fence, MAX_COMMIT_ROWS, Write, Written};
 use windlass_core::error::StoreError;
-use windlass_core::job::{JobId, JobTicket};
+use windlass_core::job::{JobId, JobTicket, MAX_PAYLOAD_BYTES};
 use windlass_core::lease::{Epoch, Lease};
 use windlass_core::store::Store;
+use windlass_core::time::Timestamp;
 
 use super::support::{Well, claim, claim_runs, enqueue, list, put, refused, state, tickets};
 use crate::harness::Harness;
@@ -28,13 +29,8 @@ pub async fn every_write_says_what_it_did_in_its_place(harness: &dyn Harness) {
     let written = store.commit(commit).await.well();
     let Some(Written::Jobs(ids)) = written.last() else { panic!("not ids: {written:?}") };
     assert_eq!((ids.len(), ids[1]), (2, JobId { lane: ids[0].lane, seq: 2 }));
-    let expected = [
-        Written::Rows(2),
-        Written::Done,
-        Written::Messages(vec![1]),
-        Written::Rows(1),
-        Written::Rows(2),
-    ];
+    let expected =
+        [Written::Rows(2), Written::Done, Written::Messages(vec![1]), Written::Rows(1), Written::Rows(2)];
     assert_eq!(written[..5], expected);
 }
 
@@ -42,7 +38,8 @@ pub async fn writes_take_effect_in_their_order(harness: &dyn Harness) {
     let store = harness.open().await;
     let retract = Write::Retract { chain: chain(1), from_block: 0 };
     let add = || Write::Events(vec![event(1, 1, 0, 1)]);
-    let written = store.commit(Commit::of(vec![add(), retract, add(), put("k", "1"), put("k", "2")])).await.well();
+    let written =
+        store.commit(Commit::of(vec![add(), retract, add(), put("k", "1"), put("k", "2")])).await.well();
     assert_eq!(written[..3], [Written::Rows(1), Written::Rows(1), Written::Rows(1)]);
     assert_eq!(state(&*store, "k").await.as_deref(), Some("2"));
 }
@@ -166,6 +163,19 @@ pub async fn a_commit_has_a_limit(harness: &dyn Harness) {
     assert!(store.blocks(chain(1), 0, 10).await.well().is_empty());
 }
 
+pub async fn what_is_too_large_is_invalid_whatever_it_stands_on(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let stale = Lease {
+        name: lease_name("never"),
+        owner: owner("w"),
+        epoch: Epoch(1),
+        expires_at: Timestamp::from_ms(0),
+    };
+    let large = job("q", "a", &"x".repeat(MAX_PAYLOAD_BYTES + 1));
+    let commit = Commit::of(vec![Write::Enqueue(vec![large])]).under_lease(&stale);
+    refused!(store.commit(commit).await, StoreError::Invalid(_));
+}
+
 pub async fn a_lease_guards_a_cursor_and_its_facts_together(harness: &dyn Harness) {
     let store = harness.open().await;
     let held = lease(&*store, "account", "a").await;
@@ -177,7 +187,8 @@ pub async fn a_lease_guards_a_cursor_and_its_facts_together(harness: &dyn Harnes
             to: crate::make::cursor(to, "h"),
             rule: windlass_core::cursor::CursorRule::Identified,
         };
-        Commit::of(vec![advance, Write::Publish(vec![message("account", &to.to_string())])]).under_lease(&held)
+        Commit::of(vec![advance, Write::Publish(vec![message("account", &to.to_string())])])
+            .under_lease(&held)
     };
     store.commit(step(2)).await.well();
     harness.clock().advance_ms(TTL_MS as i64);

@@ -96,7 +96,8 @@ pub async fn payloads_have_a_limit(harness: &dyn Harness) {
 
 pub async fn payloads_are_kept_as_they_are(harness: &dyn Harness) {
     let store = harness.open().await;
-    for text in ["", "not json", "{\"b\":1, \"a\" : 2.50}", "'; DROP TABLE job; --", "\u{1f433} naïve\n\t\\"] {
+    for text in ["", "not json", "{\"b\":1, \"a\" : 2.50}", "'; DROP TABLE job; --", "\u{1f433} naïve\n\t\\"]
+    {
         enqueue(&*store, "q", &[("a", text)]).await;
         let jobs = claim(&*store, "q", "w").await;
         assert_eq!(payloads(&jobs), [text]);

@@ -93,10 +93,7 @@ pub async fn a_header_of_another_fork_refuses_the_commit(harness: &dyn Harness) 
     let store = harness.open().await;
     write(&*store, vec![Write::Blocks { chain: chain(1), headers: vec![header(5, 1)] }]).await;
     let fork = Write::Blocks { chain: chain(1), headers: vec![header(4, 2), header(5, 2)] };
-    refused!(
-        store.commit(Commit::of(vec![fork])).await,
-        StoreError::EventConflict { chain: 1, count: 1 }
-    );
+    refused!(store.commit(Commit::of(vec![fork])).await, StoreError::EventConflict { chain: 1, count: 1 });
     assert_eq!(store.blocks(chain(1), 0, 10).await.well(), [header(5, 1)]);
 }
 
@@ -105,10 +102,7 @@ pub async fn a_reorg_takes_back_and_adds_in_one_commit(harness: &dyn Harness) {
     let headers = |fork| (5..8).map(|number| header(number, fork)).collect::<Vec<_>>();
     write(
         &*store,
-        vec![
-            Write::Blocks { chain: chain(1), headers: headers(1) },
-            Write::Events(logs(1, 5..8, 2)),
-        ],
+        vec![Write::Blocks { chain: chain(1), headers: headers(1) }, Write::Events(logs(1, 5..8, 2))],
     )
     .await;
     let written = write(

@@ -33,8 +33,7 @@ pub async fn a_free_lease_is_taken_under_its_first_epoch(harness: &dyn Harness) 
     let store = harness.open().await;
     let lease = taken(&*store, "wallet", "a").await;
     let expires_at = Timestamp::from_ms(harness.clock().now_ms() + TTL_MS as i64);
-    let expected =
-        Lease { name: lease_name("wallet"), owner: owner("a"), epoch: Epoch(1), expires_at };
+    let expected = Lease { name: lease_name("wallet"), owner: owner("a"), epoch: Epoch(1), expires_at };
     assert_eq!(lease, expected);
     assert_eq!(store.list_leases().await.well(), [expected]);
 }

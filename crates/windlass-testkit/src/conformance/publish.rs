@@ -29,11 +29,8 @@ pub async fn a_commit_rolled_back_leaves_no_gap(harness: &dyn Harness) {
     let store = harness.open().await;
     store.register_sink(&sink("s"), SinkStart::Beginning).await.well();
     publish(&*store, vec![message("p", "1")]).await;
-    let broken = Write::ResetCursor {
-        name: cursor_name("missing"),
-        expected: cursor(1, "a"),
-        to: cursor(1, "a"),
-    };
+    let broken =
+        Write::ResetCursor { name: cursor_name("missing"), expected: cursor(1, "a"), to: cursor(1, "a") };
     let commit = Commit::of(vec![Write::Publish(vec![message("p", "lost"), message("new", "lost")]), broken]);
     refused!(store.commit(commit).await, StoreError::CursorMissing(_));
     assert_eq!(publish(&*store, vec![message("p", "2"), message("new", "3")]).await, [2, 1]);

@@ -42,11 +42,7 @@ async fn open_jobs(store: &dyn Store) -> u64 {
 
 /// Claims and finishes until no job is left; says what it was given.
 async fn work_off(worker: usize, store: Arc<dyn Store>) -> Vec<(JobTicket, String)> {
-    let wish = JobClaim {
-        ttl: ms(3_600_000),
-        max_per_lane: 3,
-        ..make::claim("q", &format!("w{worker}"), 7)
-    };
+    let wish = JobClaim { ttl: ms(3_600_000), max_per_lane: 3, ..make::claim("q", &format!("w{worker}"), 7) };
     let (mut given, mut idle) = (Vec::new(), 0);
     while open_jobs(&*store).await > 0 {
         let jobs = store.claim_jobs(&wish).await.well();

@@ -49,7 +49,12 @@ pub(super) async fn claim(store: &dyn Store, queue: &str, owner: &str) -> Vec<Cl
 }
 
 /// Claims runs of up to so many jobs a lane.
-pub(super) async fn claim_runs(store: &dyn Store, queue: &str, owner: &str, per_lane: u32) -> Vec<ClaimedJob> {
+pub(super) async fn claim_runs(
+    store: &dyn Store,
+    queue: &str,
+    owner: &str,
+    per_lane: u32,
+) -> Vec<ClaimedJob> {
     let claim = windlass_core::job::JobClaim { max_per_lane: per_lane, ..make::claim(queue, owner, 100) };
     store.claim_jobs(&claim).await.well()
 }

@@ -21,7 +21,12 @@ impl Model {
         Written::Rows(1)
     }
 
-    pub(super) fn advance(&mut self, name: &CursorName, to: &Cursor, rule: CursorRule) -> StoreResult<Written> {
+    pub(super) fn advance(
+        &mut self,
+        name: &CursorName,
+        to: &Cursor,
+        rule: CursorRule,
+    ) -> StoreResult<Written> {
         let stored = self.required_cursor(name)?;
         let decision = rule.decide(&stored, to);
         match decision {
@@ -34,7 +39,12 @@ impl Model {
         Ok(Written::Cursor(decision))
     }
 
-    pub(super) fn reset(&mut self, name: &CursorName, expected: &Cursor, to: &Cursor) -> StoreResult<Written> {
+    pub(super) fn reset(
+        &mut self,
+        name: &CursorName,
+        expected: &Cursor,
+        to: &Cursor,
+    ) -> StoreResult<Written> {
         let stored = self.required_cursor(name)?;
         if stored != *expected {
             return Err(self.cursor_conflict(name, stored, expected));

@@ -103,7 +103,12 @@ impl Model {
         }
     }
 
-    pub(crate) fn mark_delivered(&mut self, hold: DeliveryHold, up_to: i64, now: Timestamp) -> StoreResult<()> {
+    pub(crate) fn mark_delivered(
+        &mut self,
+        hold: DeliveryHold,
+        up_to: i64,
+        now: Timestamp,
+    ) -> StoreResult<()> {
         let lane = self.held(hold)?;
         if !(lane.done..=lane.held).contains(&up_to) {
             self.tally.hit("position outside the claim refused");

@@ -27,11 +27,7 @@ impl Model {
     }
 
     /// On failure, says how many writes had gone well before.
-    fn apply_all(
-        &mut self,
-        commit: &Commit,
-        now: Timestamp,
-    ) -> Result<Vec<Written>, (usize, StoreError)> {
+    fn apply_all(&mut self, commit: &Commit, now: Timestamp) -> Result<Vec<Written>, (usize, StoreError)> {
         for fence in &commit.fences {
             self.check_fence(fence, now).map_err(|error| (0, error))?;
         }

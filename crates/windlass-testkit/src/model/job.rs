@@ -19,10 +19,7 @@ impl Model {
             let lane = self.lane_id(job.queue.as_str(), job.key.as_str(), now);
             if job.unique && self.lane(lane).is_open() {
                 self.tally.hit("unique job refused");
-                return Err(StoreError::Duplicate {
-                    queue: job.queue.to_string(),
-                    key: job.key.to_string(),
-                });
+                return Err(StoreError::Duplicate { queue: job.queue.to_string(), key: job.key.to_string() });
             }
             let not_before = job.not_before;
             let open = OpenJob { payload: job.payload.clone(), enqueued_at: now, not_before };
@@ -122,7 +119,8 @@ impl Model {
 
     pub(crate) fn release_jobs(&mut self, tickets: &[JobTicket], now: Timestamp) {
         for ticket in tickets {
-            if let Some(lane) = self.lanes.get_mut(&ticket.job.lane).filter(|lane| lane.stands(ticket.epoch)) {
+            if let Some(lane) = self.lanes.get_mut(&ticket.job.lane).filter(|lane| lane.stands(ticket.epoch))
+            {
                 lane.attempts = lane.attempts.saturating_sub(1);
                 lane.free(now);
                 self.tally.hit("lane given back");

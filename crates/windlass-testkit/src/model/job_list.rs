@@ -11,8 +11,11 @@ use super::{Lane, Model};
 
 impl Model {
     pub(crate) fn list_jobs(&self, filter: &JobFilter, now: Timestamp) -> Vec<JobRow> {
-        let ids: Vec<JobId> =
-            if filter.dead { self.dead.keys().copied().collect() } else { self.jobs.keys().copied().collect() };
+        let ids: Vec<JobId> = if filter.dead {
+            self.dead.keys().copied().collect()
+        } else {
+            self.jobs.keys().copied().collect()
+        };
         let wanted = |row: &JobRow| filter.queue.as_ref().is_none_or(|queue| *queue == row.queue);
         ids.into_iter()
             .filter(|id| filter.after.is_none_or(|after| *id > after))

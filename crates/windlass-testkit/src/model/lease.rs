@@ -36,7 +36,12 @@ impl Model {
         Some(Lease { name: name.clone(), owner: owner.clone(), epoch, expires_at })
     }
 
-    pub(crate) fn extend_lease(&mut self, lease: &Lease, ttl: Duration, now: Timestamp) -> StoreResult<Lease> {
+    pub(crate) fn extend_lease(
+        &mut self,
+        lease: &Lease,
+        ttl: Duration,
+        now: Timestamp,
+    ) -> StoreResult<Lease> {
         let Some(row) = self.leases.get_mut(&lease.name).filter(|row| is_of(row, lease)) else {
             self.tally.hit("zombie extension refused");
             return Err(refusal(&lease.name, lease.epoch));

@@ -65,7 +65,11 @@ impl Model {
             let lane = self.lane(id);
             lane.tail = tail;
             lane.done = if start == SinkStart::Beginning { floor } else { tail };
-            self.tally.hit(if start == SinkStart::Beginning { "sink from the beginning" } else { "sink from now" });
+            self.tally.hit(if start == SinkStart::Beginning {
+                "sink from the beginning"
+            } else {
+                "sink from now"
+            });
         }
         true
     }
@@ -114,7 +118,8 @@ impl Model {
             SinkDepth {
                 sink: sink.clone(),
                 waiting: lanes.iter().map(|lane| (lane.tail - lane.done) as u64).sum(),
-                dead: self.dead.keys().filter(|id| lanes.iter().any(|lane| lane.id == id.lane)).count() as u64,
+                dead: self.dead.keys().filter(|id| lanes.iter().any(|lane| lane.id == id.lane)).count()
+                    as u64,
             }
         };
         self.sinks.iter().map(depth).collect()

@@ -21,9 +21,13 @@ use windlass_core::store::Store;
 
 use crate::clock::ManualClock;
 use crate::harness::Harness;
+use crate::script::{Budget, Profile, search};
 
 /// Every so many commits, a crash is staged.
 const COMMITS_BETWEEN_CRASHES: u64 = 4;
+
+/// How often a script that found a fault is made smaller.
+const MAX_SHRINK_STEPS: u32 = 16;
 
 /// What is broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +69,22 @@ impl<H: Harness> Harness for PlantedHarness<H> {
 
     fn durable(&self) -> bool {
         self.inner.durable()
+    }
+}
+
+/// Runs scripts against stores with a fault; returns the difference they found.
+/// Panics when they found none: a suite that lets a fault pass is none.
+pub fn expect_found<P: Profile, H: Harness>(
+    budget: Budget,
+    fault: Fault,
+    fresh: impl AsyncFn() -> H,
+) -> String {
+    // The difference is what counts here, not how small its script can be made.
+    let budget = Budget { max_shrink_steps: MAX_SHRINK_STEPS, ..budget };
+    let planted = async || PlantedHarness::new(fresh().await, fault);
+    match search::<P, _>(budget, planted) {
+        Err(difference) => difference,
+        Ok(_) => panic!("{} scripts passed in spite of {fault:?}", P::NAME),
     }
 }
 
@@ -119,7 +139,8 @@ impl Planted {
         for fence in &mut commit.fences {
             match fence {
                 Fence::Lease { name, epoch } => {
-                    *epoch = held.iter().find(|lease| lease.name == *name).map_or(*epoch, |lease| lease.epoch);
+                    *epoch =
+                        held.iter().find(|lease| lease.name == *name).map_or(*epoch, |lease| lease.epoch);
                 }
                 Fence::Job(ticket) => *ticket = self.ticket(*ticket),
             }

@@ -53,7 +53,9 @@ impl Answer {
         match &mut self {
             Self::Tickets(tickets) => tickets.sort_unstable(),
             Self::DeadMessages(dead) => {
-                dead.sort_by(|a, b| (&a.sink, &a.partition, a.id.seq).cmp(&(&b.sink, &b.partition, b.id.seq)));
+                dead.sort_by(|a, b| {
+                    (&a.sink, &a.partition, a.id.seq).cmp(&(&b.sink, &b.partition, b.id.seq))
+                });
             }
             _ => {}
         }

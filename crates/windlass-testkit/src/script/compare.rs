@@ -19,7 +19,7 @@ use crate::make;
 use crate::model::Model;
 
 /// After so many steps everything that can be listed is compared.
-const STEPS_BETWEEN_LISTINGS: usize = 16;
+const STEPS_BETWEEN_LISTINGS: usize = 24;
 /// Far enough ahead that every hold and delay is over.
 const LONG_AFTER_MS: i64 = 1_000_000;
 
@@ -50,7 +50,9 @@ impl<'a> Pair<'a> {
                 listed.map_err(|difference| format!("after step {number}: {difference}"))?;
             }
         }
-        self.same_listings(&mut self.world.model.clone()).await.map_err(|text| format!("at the end: {text}"))?;
+        self.same_listings(&mut self.world.model.clone())
+            .await
+            .map_err(|text| format!("at the end: {text}"))?;
         self.drain().await.map_err(|difference| format!("when everything is claimed: {difference}"))
     }
 

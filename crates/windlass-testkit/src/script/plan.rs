@@ -16,6 +16,8 @@ use crate::make;
 
 /// The queue that gets the jobs of ranges.
 const RANGE_QUEUE: &str = "q1";
+/// Longer than any run that scripts claim.
+const MAX_RUN: usize = 5;
 /// Where that cursor begins.
 const RANGE_START: i64 = 100;
 
@@ -46,14 +48,16 @@ pub(super) fn call(world: &World, op: &Op) -> Option<Call> {
 
 fn job_call(world: &World, op: &Op) -> Option<Call> {
     Some(match op {
-        Op::Claim { queue, owner, ttl_ms, max_jobs, max_per_lane, max_attempts } => Call::ClaimJobs(JobClaim {
-            queue: make::queue(&format!("q{queue}")),
-            owner: make::owner(&format!("w{owner}")),
-            ttl: millis(*ttl_ms),
-            max_jobs: u32::from(*max_jobs),
-            max_per_lane: u32::from(*max_per_lane),
-            max_attempts: u32::from(*max_attempts),
-        }),
+        Op::Claim { queue, owner, ttl_ms, max_jobs, max_per_lane, max_attempts } => {
+            Call::ClaimJobs(JobClaim {
+                queue: make::queue(&format!("q{queue}")),
+                owner: make::owner(&format!("w{owner}")),
+                ttl: millis(*ttl_ms),
+                max_jobs: u32::from(*max_jobs),
+                max_per_lane: u32::from(*max_per_lane),
+                max_attempts: u32::from(*max_attempts),
+            })
+        }
         Op::ClaimRange { owner, size, max_block } => Call::ClaimRange(RangeClaim {
             cursor: make::cursor_name(&format!("c{RANGE_CURSOR}")),
             queue: make::queue(RANGE_QUEUE),
@@ -114,8 +118,7 @@ fn outbox_call(world: &World, op: &Op) -> Option<Call> {
         }
         Op::Deliver { run, count } => {
             let (hold, seqs) = pick(&world.holds, *run)?;
-            let up_to = usize::from(*count).checked_sub(1).map_or(seqs[0] - 1, |at| seqs[at.min(seqs.len() - 1)]);
-            Call::MarkDelivered { hold: *hold, up_to }
+            Call::MarkDelivered { hold: *hold, up_to: position(seqs, *count) }
         }
         Op::FailDelivery { run, retry_ms } => Call::FailDelivery(DeliveryFailure {
             hold: pick(&world.holds, *run)?.0,
@@ -126,6 +129,15 @@ fn outbox_call(world: &World, op: &Op) -> Option<Call> {
         Op::Prune { limit } => Call::PruneOutbox(u32::from(*limit)),
         _ => return None,
     })
+}
+
+/// Where a sink stands after so many messages of a run.
+fn position(seqs: &[i64], count: u8) -> i64 {
+    match usize::from(count) {
+        0 => seqs[0] - 1,
+        MAX_RUN => seqs[seqs.len() - 1] + 1,
+        count => seqs[(count - 1).min(seqs.len() - 1)],
+    }
 }
 
 fn commit(world: &World, fence: &FenceOp, writes: &[WriteOp]) -> Option<Call> {
@@ -171,7 +183,9 @@ fn write(world: &World, op: &WriteOp) -> Option<Write> {
         WriteOp::Publish { partitions } => Write::Publish(messages(world, partitions)),
         WriteOp::Events { chain, block, fork, count } => {
             let (chain, block) = (u64::from(*chain) + 1, u64::from(*block));
-            Write::Events((0..u32::from(*count)).map(|index| make::event(chain, block, index, *fork)).collect())
+            Write::Events(
+                (0..u32::from(*count)).map(|index| make::event(chain, block, index, *fork)).collect(),
+            )
         }
         WriteOp::Blocks { chain, block, fork, count } => {
             let numbers = u64::from(*block)..u64::from(*block + *count);

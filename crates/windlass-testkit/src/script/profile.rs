@@ -74,9 +74,7 @@ impl Profile for LeaseScript {
     ];
 
     fn steps() -> Steps {
-        with_crashes(
-            prop_oneof![4 => lease_op(), 2 => weather(), 3 => commit_op(fact_write())].boxed(),
-        )
+        with_crashes(prop_oneof![4 => lease_op(), 2 => weather(), 3 => commit_op(fact_write())].boxed())
     }
 }
 
@@ -111,7 +109,7 @@ impl Profile for JobScript {
     ];
 
     fn steps() -> Steps {
-        let write = prop_oneof![6 => job_write(), 1 => range_write(), 2 => fact_write()].boxed();
+        let write = prop_oneof![6 => job_write(), 2 => range_write(), 2 => fact_write()].boxed();
         with_crashes(prop_oneof![6 => job_op(), 2 => weather(), 4 => commit_op(write)].boxed())
     }
 }
@@ -148,8 +146,13 @@ impl Profile for OutboxScript {
 
 impl Profile for WholeScript {
     const NAME: &'static str = "whole";
-    const MUST_HAPPEN: &'static [&'static str] =
-        &["expired lease stolen", "expired lane stolen", "dead by verdict", "dead by attempts", "clock went back"];
+    const MUST_HAPPEN: &'static [&'static str] = &[
+        "expired lease stolen",
+        "expired lane stolen",
+        "dead by verdict",
+        "dead by attempts",
+        "clock went back",
+    ];
 
     fn steps() -> Steps {
         let write = prop_oneof![job_write(), message_write(), fact_write()].boxed();

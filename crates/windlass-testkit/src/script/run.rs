@@ -22,8 +22,12 @@ pub const SOAK_VARIABLE: &str = "WINDLASS_SOAK";
 const SOAK_FACTOR: u32 = 20;
 /// The seed when none is asked for: the same trouble every day.
 const DEFAULT_SEED: u64 = 0x57_49_4e_44;
-/// A failing script is made smaller at most this often.
+/// A failing script is made smaller at most this often, unless told.
 const MAX_SHRINK_STEPS: u32 = 300;
+/// How many scripts meet everything with some to spare.
+const STANDARD_SCRIPTS: u32 = 25;
+/// How long they are at most.
+const STANDARD_STEPS: usize = 300;
 /// A script has at least this many steps.
 const MIN_STEPS: usize = 20;
 
@@ -36,6 +40,8 @@ pub struct Budget {
     pub max_steps: usize,
     /// What all randomness comes from.
     pub seed: u64,
+    /// A failing script is made smaller at most this often.
+    pub max_shrink_steps: u32,
 }
 
 /// What a run met.
@@ -50,6 +56,11 @@ pub struct Report {
 }
 
 impl Budget {
+    /// What a profile needs to meet everything it must, on any store.
+    pub fn standard() -> Self {
+        Self::new(STANDARD_SCRIPTS, STANDARD_STEPS)
+    }
+
     /// So many scripts of up to so many steps; more under [`SOAK_VARIABLE`], and
     /// from the seed in [`SEED_VARIABLE`] if there is one.
     pub fn new(scripts: u32, max_steps: usize) -> Self {
@@ -57,7 +68,8 @@ impl Budget {
         let asked = std::env::var(SEED_VARIABLE).ok().and_then(|seed| seed.parse().ok());
         let drawn = if is_soak { fresh_seed() } else { DEFAULT_SEED };
         let scripts = if is_soak { scripts.saturating_mul(SOAK_FACTOR) } else { scripts };
-        Self { scripts, max_steps, seed: asked.unwrap_or(drawn) }
+        let seed = asked.unwrap_or(drawn);
+        Self { scripts, max_steps, seed, max_shrink_steps: MAX_SHRINK_STEPS }
     }
 }
 
@@ -68,7 +80,7 @@ fn fresh_seed() -> u64 {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Budget { scripts, max_steps, seed } = self.budget;
+        let Budget { scripts, max_steps, seed, .. } = self.budget;
         writeln!(f, "{}: {scripts} scripts of up to {max_steps} steps from seed {seed}", self.name)?;
         self.tally.fmt(f)
     }
@@ -117,7 +129,7 @@ fn runner(budget: Budget) -> TestRunner {
     let config = Config {
         cases: budget.scripts,
         failure_persistence: None,
-        max_shrink_iters: MAX_SHRINK_STEPS,
+        max_shrink_iters: budget.max_shrink_steps,
         ..Config::default()
     };
     let mut seed = [0; 32];

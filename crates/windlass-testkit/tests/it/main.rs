@@ -1,5 +1,6 @@
 //! The testkit tested on its own model.
 
+mod house;
 mod listing;
 mod planted;
 mod scripts;

@@ -9,20 +9,20 @@ async fn fresh() -> ModelHarness {
 
 #[test]
 fn lease_scripts_meet_everything() {
-    check::<LeaseScript, _>(Budget::new(40, 120), fresh);
+    check::<LeaseScript, _>(Budget::standard(), fresh);
 }
 
 #[test]
 fn job_scripts_meet_everything() {
-    check::<JobScript, _>(Budget::new(60, 150), fresh);
+    check::<JobScript, _>(Budget::standard(), fresh);
 }
 
 #[test]
 fn outbox_scripts_meet_everything() {
-    check::<OutboxScript, _>(Budget::new(60, 150), fresh);
+    check::<OutboxScript, _>(Budget::standard(), fresh);
 }
 
 #[test]
 fn whole_scripts_meet_everything() {
-    check::<WholeScript, _>(Budget::new(20, 200), fresh);
+    check::<WholeScript, _>(Budget::standard(), fresh);
 }

@@ -6,9 +6,9 @@ use alloy_rpc_types_eth::Log;
 use super::params::Params;
 use super::{Answer, ok};
 use crate::chain::block::Block;
-use crate::chain::filter::{FilterBlooms, LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPICS};
 use crate::chain::machine::Machine;
 use crate::chain::options::FutureRange;
+use crate::filter::{FilterBlooms, LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPICS};
 use crate::node::RpcError;
 
 pub(super) fn get(machine: &Machine, params: &Params<'_>) -> Answer {

@@ -10,7 +10,9 @@ const ADAPTERS: &[&str] = &["windlass-chain", "windlass-store-postgres", "windla
 fn dependencies() -> BTreeMap<String, Vec<String>> {
     let mut found = BTreeMap::new();
     for manifest in files("crates", &["toml"]) {
-        let Some(name) = manifest.crate_name().filter(|_| manifest.path.ends_with("/Cargo.toml")) else { continue };
+        let Some(name) = manifest.crate_name().filter(|_| manifest.path.ends_with("/Cargo.toml")) else {
+            continue;
+        };
         let section = manifest.text.split("\n[dependencies]").nth(1).unwrap_or_default();
         let section = section.split("\n[").next().unwrap_or_default();
         let names = section.lines().filter_map(|line| line.split(['.', ' ', '=']).next());
@@ -22,7 +24,8 @@ fn dependencies() -> BTreeMap<String, Vec<String>> {
 fn assert_avoids(of: &str, forbidden: &[&str]) {
     let all = dependencies();
     let has = all.get(of).unwrap_or_else(|| panic!("crate {of} exists"));
-    let met: Vec<_> = forbidden.iter().filter(|name| **name != of && has.iter().any(|dep| dep == *name)).collect();
+    let met: Vec<_> =
+        forbidden.iter().filter(|name| **name != of && has.iter().any(|dep| dep == *name)).collect();
     assert!(met.is_empty(), "{of} must not depend on {met:?}");
 }
 
@@ -36,10 +39,12 @@ fn core_can_do_no_io() {
 
 #[test]
 fn core_reads_no_clock_and_uses_no_floats() {
-    let forbidden = ["SystemTime", "Instant::now", "std::fs", "std::net", "std::env", "f64", "f32", "thread::"];
+    let forbidden =
+        ["SystemTime", "Instant::now", "std::fs", "std::net", "std::env", "f64", "f32", "thread::"];
     for file in shipped().iter().filter(|file| file.crate_name() == Some("windlass-core")) {
         for (number, line) in file.code().enumerate() {
-            let met = forbidden.iter().find(|word| line.contains(**word) && !line.trim_start().starts_with("//"));
+            let met =
+                forbidden.iter().find(|word| line.contains(**word) && !line.trim_start().starts_with("//"));
             assert!(met.is_none(), "{}:{} uses {met:?}", file.path, number + 1);
         }
     }

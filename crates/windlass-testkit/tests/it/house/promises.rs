@@ -23,7 +23,8 @@ fn named_tests(document: &str) -> BTreeSet<String> {
     let quoted = document.split('`').skip(1).step_by(2);
     let last = quoted.filter_map(|word| word.rsplit("::").next());
     let is_test = |word: &&str| {
-        word.matches('_').count() >= 2 && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        word.matches('_').count() >= 2
+            && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
     };
     last.filter(is_test).map(str::to_owned).collect()
 }

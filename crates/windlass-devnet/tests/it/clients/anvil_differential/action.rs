@@ -58,10 +58,32 @@ pub(super) struct Cast<'a> {
 
 /// What can happen, by name.
 pub(super) const KINDS: &[&str] = &[
-    "pay", "pay nothing", "pay a newcomer", "log 0", "log 1", "log 2", "log 3", "log 4", "revert", "out of gas",
-    "out of gas at once", "burn", "create", "create in vain", "mint", "transfer", "transfer too much",
-    "collect token", "collect native", "collect too little", "withdraw", "withdraw protocol's", "withdraw all",
-    "withdraw all protocol's", "delegate", "call delegate",
+    "pay",
+    "pay nothing",
+    "pay a newcomer",
+    "log 0",
+    "log 1",
+    "log 2",
+    "log 3",
+    "log 4",
+    "revert",
+    "out of gas",
+    "out of gas at once",
+    "burn",
+    "create",
+    "create in vain",
+    "mint",
+    "transfer",
+    "transfer too much",
+    "collect token",
+    "collect native",
+    "collect too little",
+    "withdraw",
+    "withdraw protocol's",
+    "withdraw all",
+    "withdraw all protocol's",
+    "delegate",
+    "call delegate",
 ];
 
 impl Cast<'_> {
@@ -73,7 +95,9 @@ impl Cast<'_> {
         match kind {
             "pay" => Action::call(kind, self.someone(), []).value(self.wei()).gas(21_000),
             "pay nothing" => Action::call(kind, self.someone(), []),
-            "pay a newcomer" => Action::call(kind, Address::from(self.random.random::<[u8; 20]>()), []).value(1),
+            "pay a newcomer" => {
+                Action::call(kind, Address::from(self.random.random::<[u8; 20]>()), []).value(1)
+            }
             "revert" => Action::call(kind, stage.reverter, self.bytes(80)),
             "out of gas" => Action::call(kind, stage.looper, []).gas(60_000),
             "out of gas at once" => Action::call(kind, stage.emitters[0], []).gas(21_064),
@@ -92,17 +116,25 @@ impl Cast<'_> {
         let (fee, share, integrator) = (self.amount(), self.amount(), self.someone());
         let call = match kind {
             "mint" => return self.mint(integrator),
-            "transfer" => return Action::call(kind, token, transferCall { to: integrator, value: fee }.abi_encode()),
+            "transfer" => {
+                return Action::call(kind, token, transferCall { to: integrator, value: fee }.abi_encode());
+            }
             "transfer too much" => {
-                return Action::call(kind, token, transferCall { to: integrator, value: U256::MAX }.abi_encode());
+                return Action::call(
+                    kind,
+                    token,
+                    transferCall { to: integrator, value: U256::MAX }.abi_encode(),
+                );
             }
             "collect token" => {
                 collectTokenFeesCall { token, integratorFee: fee, lifiFee: share, integrator }.abi_encode()
             }
             "collect native" | "collect too little" => {
-                let call = collectNativeFeesCall { integratorFee: fee, lifiFee: share, integrator }.abi_encode();
+                let call =
+                    collectNativeFeesCall { integratorFee: fee, lifiFee: share, integrator }.abi_encode();
                 let wei = (fee + share).to::<u64>();
-                let wei = if kind == "collect native" { wei + self.random.random_range(0..2) } else { wei - 1 };
+                let wei =
+                    if kind == "collect native" { wei + self.random.random_range(0..2) } else { wei - 1 };
                 return Action::call(kind, collector, call).value(wei);
             }
             "withdraw" => withdrawIntegratorFeesCall { token }.abi_encode(),
@@ -115,7 +147,11 @@ impl Cast<'_> {
     }
 
     pub(super) fn mint(&self, to: Address) -> Action {
-        Action::call("mint", self.stage.token, mintCall { to, amount: U256::from(1_000_000_000) }.abi_encode())
+        Action::call(
+            "mint",
+            self.stage.token,
+            mintCall { to, amount: U256::from(1_000_000_000) }.abi_encode(),
+        )
     }
 
     pub(super) fn approve(&self) -> Action {

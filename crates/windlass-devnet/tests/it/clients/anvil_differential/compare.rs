@@ -98,7 +98,9 @@ fn matches(pattern: &str, pointer: &str) -> bool {
 /// The differences for a person to read.
 pub(super) fn report(found: &[Difference]) -> String {
     let show = |value: &Option<Value>| value.as_ref().map_or("nothing".to_owned(), Value::to_string);
-    let line = |one: &Difference| format!("{}: anvil {}, devnet {}\n", one.pointer, show(&one.theirs), show(&one.ours));
+    let line = |one: &Difference| {
+        format!("{}: anvil {}, devnet {}\n", one.pointer, show(&one.theirs), show(&one.ours))
+    };
     found.iter().map(line).collect()
 }
 

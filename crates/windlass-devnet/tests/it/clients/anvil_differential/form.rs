@@ -19,11 +19,20 @@ const ACCESS_LIST_GAS: u64 = 2 * 2_400 + 2 * 1_900;
 /// A transaction's type, with what it pays.
 #[derive(Debug, Clone)]
 pub(super) enum Form {
-    Legacy { price: u128 },
-    AccessList { price: u128 },
-    Dynamic { tip: u128 },
+    Legacy {
+        price: u128,
+    },
+    AccessList {
+        price: u128,
+    },
+    Dynamic {
+        tip: u128,
+    },
     /// EIP-7702: an account takes on a contract's code.
-    Delegation { tip: u128, authorization: Box<SignedAuthorization> },
+    Delegation {
+        tip: u128,
+        authorization: Box<SignedAuthorization>,
+    },
 }
 
 /// An account's word that it takes on a contract's code.

@@ -47,7 +47,11 @@ async fn every_block_and_every_answer_is_the_same() {
         let (theirs, ours) = pair.observe(number).await;
         let found = differences(&theirs, &ours);
         assert!(found.is_empty(), "block {number} (seed {SEED}):\n{}", report(&found));
-        assert_eq!(theirs["receipts"].as_array().map(Vec::len), Some(block.len()), "all are in block {number}");
+        assert_eq!(
+            theirs["receipts"].as_array().map(Vec::len),
+            Some(block.len()),
+            "all are in block {number}"
+        );
         seen.add(&theirs);
     }
     let head = script.blocks.len() as u64;
@@ -89,7 +93,12 @@ impl Seen {
     }
 
     fn assert_complete(&self, script: &Script) {
-        println!("{} transactions in {} blocks: {:?}", script.transactions(), script.blocks.len(), script.tally());
+        println!(
+            "{} transactions in {} blocks: {:?}",
+            script.transactions(),
+            script.blocks.len(),
+            script.tally()
+        );
         println!("types {:?}, statuses {:?}, topics {:?}", self.types, self.statuses, self.topic_counts);
         assert_eq!(self.types, ["0x0", "0x1", "0x2", "0x4"].map(str::to_owned).into());
         assert_eq!(self.topic_counts, BTreeSet::from([0, 1, 2, 3, 4]));
@@ -119,8 +128,20 @@ async fn a_single_changed_value_is_named() {
         named.insert(pointer.rsplit('/').next().unwrap().to_owned());
     }
     let promised = [
-        "status", "gasUsed", "cumulativeGasUsed", "effectiveGasPrice", "logsBloom", "contractAddress", "type",
-        "receiptsRoot", "transactionsRoot", "baseFeePerGas", "logIndex", "transactionIndex", "data", "address",
+        "status",
+        "gasUsed",
+        "cumulativeGasUsed",
+        "effectiveGasPrice",
+        "logsBloom",
+        "contractAddress",
+        "type",
+        "receiptsRoot",
+        "transactionsRoot",
+        "baseFeePerGas",
+        "logIndex",
+        "transactionIndex",
+        "data",
+        "address",
     ];
     for name in promised {
         assert!(named.contains(name), "{name} is not compared: {named:?}");

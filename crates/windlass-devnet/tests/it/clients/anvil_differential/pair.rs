@@ -11,8 +11,19 @@ use crate::clients::served::Served;
 /// it does not apply EIP-1559 to its genesis block; first come, first served is how the
 /// devnet orders equal tips too.
 const ANVIL_OPTIONS: [&str; 13] = [
-    "--hardfork", "prague", "--no-mining", "--order", "fifo", "--chain-id", "31337", "--gas-limit", "30000000",
-    "--base-fee", "875000000", "--timestamp", "1700000000",
+    "--hardfork",
+    "prague",
+    "--no-mining",
+    "--order",
+    "fifo",
+    "--chain-id",
+    "31337",
+    "--gas-limit",
+    "30000000",
+    "--base-fee",
+    "875000000",
+    "--timestamp",
+    "1700000000",
 ];
 
 pub(super) struct Pair {
@@ -35,7 +46,11 @@ impl Pair {
         let params = json!([sent.raw]);
         let theirs = self.theirs.answer("eth_sendRawTransaction", params.clone()).await;
         let ours = self.ours.answer("eth_sendRawTransaction", params).await;
-        assert!(theirs == ours && ours.get("error").is_none(), "{}: anvil {theirs}, devnet {ours}", sent.kind);
+        assert!(
+            theirs == ours && ours.get("error").is_none(),
+            "{}: anvil {theirs}, devnet {ours}",
+            sent.kind
+        );
     }
 
     /// Makes a block on both, at the same time of day.

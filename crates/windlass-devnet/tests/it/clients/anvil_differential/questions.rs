@@ -14,7 +14,8 @@ use crate::clients::contracts::FeeCollector::{
 
 type Question = (&'static str, Value);
 
-/// Filters by address, by topics in each place, by alternatives, by tags and ranges.
+/// Filters by address, by topics in each place, by alternatives, by tags and ranges. None ends in
+/// places for any topic: to anvil they mean nothing, to geth and the devnet that a log has so many.
 pub(super) fn logs(script: &Script, head: u64) -> Vec<Question> {
     let (stage, [collected, withdrawn, _]) = (&script.stage, collector_events());
     let (some, other) = (topic(1), topic(2));
@@ -33,7 +34,6 @@ pub(super) fn logs(script: &Script, head: u64) -> Vec<Question> {
         json!({"fromBlock": "0x0", "topics": [[some, other]]}),
         json!({"fromBlock": "0x0", "topics": [null, some]}),
         json!({"fromBlock": "0x0", "topics": [null, null, [some, other]]}),
-        json!({"fromBlock": "0x0", "topics": [null, null, null, null]}),
         json!({"fromBlock": "0x0", "topics": [some, null, other]}),
         json!({"fromBlock": "0x0", "topics": [[collected, withdrawn], null, holder]}),
         json!({"fromBlock": "0x0", "address": stage.emitters[4], "topics": [[], [some], null, [other, some]]}),
@@ -52,7 +52,8 @@ pub(super) fn state(script: &Script, number: u64) -> Vec<Question> {
             asked.push((method, json!([address, at])));
         }
     }
-    let mut slot = |contract: Address, slot: B256| asked.push(("eth_getStorageAt", json!([contract, slot, at])));
+    let mut slot =
+        |contract: Address, slot: B256| asked.push(("eth_getStorageAt", json!([contract, slot, at])));
     for person in &script.people {
         slot(script.people[script.people.len() - 1], person.into_word());
         for emitter in script.stage.emitters {

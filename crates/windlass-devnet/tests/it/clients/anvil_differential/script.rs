@@ -105,7 +105,9 @@ impl Writer {
         for sender in 0..SENDERS {
             let address = self.senders[sender];
             let (mint, approve) = (self.cast().mint(address), self.cast().approve());
-            block.extend([mint, approve].map(|action| self.send_from(sender, Form::Dynamic { tip: GWEI }, action)));
+            block.extend(
+                [mint, approve].map(|action| self.send_from(sender, Form::Dynamic { tip: GWEI }, action)),
+            );
         }
         self.blocks.push(block);
     }
