@@ -10,11 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::chain::{BlockHeader, ChainId};
 use crate::cursor::{Cursor, CursorMove, CursorRule};
+use crate::error::{StoreError, StoreResult};
 use crate::event::LogEvent;
-use crate::job::{JobId, JobTicket, NewJob};
+use crate::job::{JobId, JobTicket, MAX_PAYLOAD_BYTES, NewJob};
 use crate::lease::{Epoch, Lease};
 use crate::name::{CursorName, LeaseName, StateKey};
 use crate::outbox::NewMessage;
+use crate::store::check_job_queue;
 
 /// The most rows of one kind in one commit.
 pub const MAX_COMMIT_ROWS: usize = 100_000;
@@ -155,6 +157,13 @@ impl Commit {
         self
     }
 
+    /// Refuses what no store takes, before it is even asked: too many rows, texts
+    /// that are too long or hold NUL (which PostgreSQL cannot keep), queues that
+    /// belong to the outbox.
+    pub fn validate(&self) -> StoreResult<()> {
+        self.writes.iter().try_for_each(Write::validate)
+    }
+
     /// The largest number of rows of one write.
     pub fn largest_write(&self) -> usize {
         self.writes.iter().map(Write::rows).max().unwrap_or(0)
@@ -162,6 +171,27 @@ impl Commit {
 }
 
 impl Write {
+    fn validate(&self) -> StoreResult<()> {
+        let rows = self.rows();
+        if rows > MAX_COMMIT_ROWS {
+            let told = format!("a commit writes at most {MAX_COMMIT_ROWS} rows of a kind, this one {rows}");
+            return Err(StoreError::Invalid(told));
+        }
+        match self {
+            Self::Enqueue(jobs) => jobs.iter().try_for_each(|job| {
+                check_job_queue(&job.queue)?;
+                check_text("a job's payload", &job.payload)
+            }),
+            Self::Publish(messages) => messages.iter().try_for_each(|message| {
+                check_text("a message's idempotency key", &message.idempotency_key)?;
+                check_text("a message's topic", &message.topic)?;
+                check_text("a message's payload", &message.payload)
+            }),
+            Self::PutState { value: Some(value), .. } => check_text("a state's value", value),
+            _ => Ok(()),
+        }
+    }
+
     fn rows(&self) -> usize {
         match self {
             Self::Events(rows) => rows.len(),
@@ -170,5 +200,52 @@ impl Write {
             Self::Publish(messages) => messages.len(),
             _ => 1,
         }
+    }
+}
+
+fn check_text(what: &str, text: &str) -> StoreResult<()> {
+    if text.len() > MAX_PAYLOAD_BYTES {
+        let told = format!("{what} is at most {MAX_PAYLOAD_BYTES} bytes long, this one has {}", text.len());
+        return Err(StoreError::Invalid(told));
+    }
+    if text.contains('\0') {
+        return Err(StoreError::Invalid(format!("{what} must not hold NUL")));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::name::Partition;
+
+    fn message(payload: &str) -> Write {
+        Write::Publish(vec![NewMessage {
+            partition: Partition::new("p").expect("a name"),
+            idempotency_key: "k".into(),
+            topic: "t".into(),
+            payload: payload.into(),
+        }])
+    }
+
+    #[test]
+    fn what_no_store_takes_is_refused_beforehand() {
+        assert!(Commit::of(vec![message("{}")]).validate().is_ok());
+        assert!(Commit::of(vec![message(&"x".repeat(MAX_PAYLOAD_BYTES))]).validate().is_ok());
+        for bad in ["x".repeat(MAX_PAYLOAD_BYTES + 1), "a\0b".to_owned()] {
+            let refused = Commit::of(vec![message("{}"), message(&bad)]).validate();
+            assert!(matches!(refused, Err(StoreError::Invalid(_))), "{refused:?}");
+        }
+        let headers = vec![
+            BlockHeader {
+                number: 1,
+                hash: Default::default(),
+                parent_hash: Default::default(),
+                timestamp_s: 0
+            };
+            MAX_COMMIT_ROWS + 1
+        ];
+        let chain = ChainId::new(1).expect("an id");
+        assert!(Commit::of(vec![Write::Blocks { chain, headers }]).validate().is_err());
     }
 }

@@ -224,13 +224,13 @@ pub struct QueueCounts {
     pub dead: u64,
 }
 
-/// An error text short enough to be stored.
-pub fn bounded_error(error: &str) -> &str {
+/// An error text as it is stored: cut to a limit, and without NUL, which PostgreSQL cannot keep.
+pub fn bounded_error(error: &str) -> String {
     let mut end = error.len().min(MAX_ERROR_BYTES);
     while !error.is_char_boundary(end) {
         end -= 1;
     }
-    &error[..end]
+    error[..end].replace('\0', "\u{fffd}")
 }
 
 #[cfg(test)]
@@ -252,5 +252,6 @@ mod tests {
         assert_eq!(bounded_error(&long).len(), MAX_ERROR_BYTES);
         assert_eq!(bounded_error(&format!("x{long}")).len(), MAX_ERROR_BYTES - 1);
         assert_eq!(bounded_error("short"), "short");
+        assert_eq!(bounded_error("a\0b"), "a\u{fffd}b");
     }
 }

@@ -1,8 +1,8 @@
 //! The transaction door: fences first, then every write in its order, or nothing.
 
 use async_trait::async_trait;
-use windlass_core::commit::{Commit, Fence, MAX_COMMIT_ROWS, Write, Written};
-use windlass_core::error::{StoreError, StoreResult};
+use windlass_core::commit::{Commit, Fence, Write, Written};
+use windlass_core::error::StoreResult;
 use windlass_core::store::Door;
 
 use crate::writer::Tx;
@@ -11,12 +11,7 @@ use crate::{SqliteStore, cursor, event, job, lease, outbox, state};
 #[async_trait]
 impl Door for SqliteStore {
     async fn commit(&self, commit: Commit) -> StoreResult<Vec<Written>> {
-        let largest = commit.largest_write();
-        if largest > MAX_COMMIT_ROWS {
-            return Err(StoreError::Invalid(format!(
-                "a commit writes at most {MAX_COMMIT_ROWS} rows of a kind, this one {largest}"
-            )));
-        }
+        commit.validate()?;
         self.write(commit.durability, move |tx| {
             commit.fences.iter().try_for_each(|fence| check(tx, fence))?;
             commit.writes.iter().map(|write| apply(tx, write)).collect()

@@ -8,8 +8,8 @@ use rusqlite::OptionalExtension;
 use windlass_core::commit::{Durability, Written};
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::job::{
-    ClaimedJob, JobClaim, JobFailure, JobFilter, JobId, JobRow, JobTicket, MAX_CLAIMED_JOBS,
-    MAX_PAYLOAD_BYTES, NewJob, QueueCounts,
+    ClaimedJob, JobClaim, JobFailure, JobFilter, JobId, JobRow, JobTicket, MAX_CLAIMED_JOBS, NewJob,
+    QueueCounts,
 };
 use windlass_core::retry::Verdict;
 use windlass_core::store::{Jobs, check_job_queue};
@@ -127,10 +127,6 @@ pub(crate) fn enqueue(tx: &Tx<'_>, jobs: &[NewJob]) -> StoreResult<Written> {
 
 /// Puts one job into its lane.
 pub(crate) fn enqueue_one(tx: &Tx<'_>, job: &NewJob) -> StoreResult<JobId> {
-    check_job_queue(&job.queue)?;
-    if job.payload.len() > MAX_PAYLOAD_BYTES {
-        return Err(StoreError::Invalid(format!("a job's payload is at most {MAX_PAYLOAD_BYTES} bytes")));
-    }
     let available_at = job.not_before.unwrap_or(tx.now).max(tx.now);
     let (lane_id, done_seq, seq) = append(tx, job.queue.as_str(), job.key.as_str(), available_at)?;
     if job.unique && done_seq + 1 < seq {

@@ -129,11 +129,12 @@ pub(crate) fn take(
 }
 
 /// Finishes the entries `first` to `last` of a lane that is held under that epoch
-/// and stands right before them; the last one held frees the lane. `false` leaves
-/// everything as it is.
+/// and stands right before them. The last one held frees the lane; before that the
+/// next one is under way, as its first attempt. `false` leaves everything as it is.
 pub(crate) fn finish(tx: &Tx<'_>, id: i64, epoch: Epoch, first: i64, last: i64) -> StoreResult<bool> {
     let changed = tx.execute(
-        "UPDATE lane SET done_seq = :last, attempts = 0, last_error = NULL, \
+        "UPDATE lane SET done_seq = :last, last_error = NULL, \
+             attempts = CASE WHEN held_seq = :last THEN 0 ELSE 1 END, \
              owner = CASE WHEN held_seq = :last THEN NULL ELSE owner END, \
              available_at_ms = CASE WHEN held_seq = :last THEN :now ELSE available_at_ms END \
          WHERE id = :id AND epoch = :epoch AND owner IS NOT NULL \

@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 
 use windlass_core::commit::Written;
-use windlass_core::error::{StoreError, StoreResult};
-use windlass_core::job::MAX_PAYLOAD_BYTES;
+use windlass_core::error::StoreResult;
 use windlass_core::name::Sink;
 use windlass_core::outbox::{NewMessage, SinkStart};
 use windlass_core::store::sink_queue;
@@ -19,11 +18,6 @@ pub(crate) fn publish(tx: &Tx<'_>, messages: &[NewMessage]) -> StoreResult<Writt
     let mut grown = BTreeMap::new();
     let mut numbers = Vec::with_capacity(messages.len());
     for message in messages {
-        if message.payload.len() > MAX_PAYLOAD_BYTES {
-            return Err(StoreError::Invalid(format!(
-                "a message's payload is at most {MAX_PAYLOAD_BYTES} bytes"
-            )));
-        }
         let (partition_id, seq) = append(tx, message.partition.as_str(), message, None)?;
         grown.insert(partition_id, (message.partition.as_str(), seq));
         numbers.push(seq);

@@ -6,7 +6,7 @@ use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::job::{ClaimedJob, NewJob};
 use windlass_core::name::LaneKey;
 use windlass_core::range::{BlockRange, RANGE_CURSOR_SECONDARY, RangeClaim};
-use windlass_core::store::Ranges;
+use windlass_core::store::{Ranges, check_job_queue};
 
 use crate::row::signed;
 use crate::writer::Tx;
@@ -15,6 +15,7 @@ use crate::{SqliteStore, cursor, job, lane};
 #[async_trait]
 impl Ranges for SqliteStore {
     async fn claim_range(&self, claim: &RangeClaim) -> StoreResult<Option<(BlockRange, ClaimedJob)>> {
+        check_job_queue(&claim.queue)?;
         let claim = claim.clone();
         Ok(self.claim(move |tx| claim_next(tx, &claim)).await?.flatten())
     }

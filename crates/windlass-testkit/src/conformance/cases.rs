@@ -55,6 +55,7 @@ macro_rules! conformance {
             complete {
                 a_finished_job_is_gone_and_its_lane_is_free
                 finishing_part_of_a_run_keeps_the_rest_held
+                the_rest_of_a_run_is_under_way_as_a_first_attempt
                 a_gap_leaves_the_whole_lane_untouched
                 a_job_is_finished_once
                 a_late_holder_finishes_while_nobody_took_over

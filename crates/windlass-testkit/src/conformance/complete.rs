@@ -30,6 +30,17 @@ pub async fn finishing_part_of_a_run_keeps_the_rest_held(harness: &dyn Harness) 
     assert!(list(&*store, "q", false).await.is_empty());
 }
 
+pub async fn the_rest_of_a_run_is_under_way_as_a_first_attempt(harness: &dyn Harness) {
+    let store = harness.open().await;
+    enqueue(&*store, "q", &[("a", "1"), ("a", "2")]).await;
+    let jobs = claim_runs(&*store, "q", "w", 2).await;
+    assert_eq!(jobs[1].attempt, 1);
+    assert_eq!(store.complete_jobs(&tickets(&jobs[..1])).await.well(), []);
+    assert_eq!(list(&*store, "q", false).await[0].attempts, 1);
+    harness.clock().advance_ms(crate::make::TTL_MS.cast_signed());
+    assert_eq!(claim(&*store, "q", "w2").await[0].attempt, 2);
+}
+
 pub async fn a_gap_leaves_the_whole_lane_untouched(harness: &dyn Harness) {
     let store = harness.open().await;
     enqueue(&*store, "q", &[("a", "1"), ("a", "2"), ("a", "3"), ("b", "4")]).await;

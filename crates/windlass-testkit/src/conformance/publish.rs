@@ -92,6 +92,8 @@ pub async fn messages_have_a_limit(harness: &dyn Harness) {
     let sized = |bytes: usize| NewMessage { payload: "x".repeat(bytes), ..message("p", "big") };
     let commit = |bytes| Commit::of(vec![Write::Publish(vec![message("p", "1"), sized(bytes)])]);
     refused!(store.commit(commit(MAX_PAYLOAD_BYTES + 1)).await, StoreError::Invalid(_));
+    let unprintable = NewMessage { payload: "a\0b".to_owned(), ..message("p", "nul") };
+    refused!(store.commit(Commit::of(vec![Write::Publish(vec![unprintable])])).await, StoreError::Invalid(_));
     assert_eq!(publish(&*store, vec![sized(MAX_PAYLOAD_BYTES)]).await, [1]);
 }
 

@@ -126,7 +126,7 @@ impl Model {
         match failure.verdict {
             Verdict::RetryAfter(delay) => {
                 let lane = self.lane(failure.hold.lane);
-                lane.last_error = Some(bounded_error(&failure.error).to_owned());
+                lane.last_error = Some(bounded_error(&failure.error));
                 lane.free(now.after(delay));
                 self.tally.hit("retry put off");
             }

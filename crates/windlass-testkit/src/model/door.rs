@@ -1,15 +1,14 @@
 //! The transaction door: on a copy, which replaces the original when all went well.
 
-use windlass_core::commit::{Commit, Fence, MAX_COMMIT_ROWS, Write, Written};
+use windlass_core::commit::{Commit, Fence, Write, Written};
 use windlass_core::error::{StoreError, StoreResult};
-use windlass_core::job::MAX_PAYLOAD_BYTES;
 use windlass_core::time::Timestamp;
 
 use super::Model;
 
 impl Model {
     pub(crate) fn commit(&mut self, commit: &Commit, now: Timestamp) -> StoreResult<Vec<Written>> {
-        check_size(commit)?;
+        commit.validate()?;
         let mut next = self.clone();
         match next.apply_all(commit, now) {
             Ok(written) => {
@@ -66,18 +65,4 @@ impl Model {
             Write::PutState { key, value } => Ok(self.put_state(key, value.as_deref())),
         }
     }
-}
-
-fn check_size(commit: &Commit) -> StoreResult<()> {
-    let largest = commit.largest_write();
-    if largest > MAX_COMMIT_ROWS {
-        return Err(StoreError::Invalid(format!("{largest} rows of a kind are too many")));
-    }
-    let fits = |payload: &String| payload.len() <= MAX_PAYLOAD_BYTES;
-    let fit = commit.writes.iter().all(|write| match write {
-        Write::Enqueue(jobs) => jobs.iter().map(|job| &job.payload).all(fits),
-        Write::Publish(messages) => messages.iter().map(|message| &message.payload).all(fits),
-        _ => true,
-    });
-    if fit { Ok(()) } else { Err(StoreError::Invalid("a payload is too large".to_owned())) }
 }

@@ -6,7 +6,7 @@ use windlass_core::commit::Written;
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::job::{JobFailure, JobId, JobTicket, NewJob, bounded_error};
 use windlass_core::retry::Verdict;
-use windlass_core::store::{SINK_QUEUE_PREFIX, check_job_queue};
+use windlass_core::store::SINK_QUEUE_PREFIX;
 use windlass_core::time::Timestamp;
 
 use super::{Model, OpenJob};
@@ -15,7 +15,6 @@ impl Model {
     pub(super) fn enqueue(&mut self, jobs: &[NewJob], now: Timestamp) -> StoreResult<Written> {
         let mut ids = Vec::with_capacity(jobs.len());
         for job in jobs {
-            check_job_queue(&job.queue)?;
             let lane = self.lane_id(job.queue.as_str(), job.key.as_str(), now);
             if job.unique && self.lane(lane).is_open() {
                 self.tally.hit("unique job refused");
@@ -104,7 +103,7 @@ impl Model {
         };
         match failure.verdict {
             Verdict::RetryAfter(delay) => {
-                lane.last_error = Some(bounded_error(&failure.error).to_owned());
+                lane.last_error = Some(bounded_error(&failure.error));
                 lane.free(now.after(delay));
                 self.tally.hit("retry put off");
             }

@@ -59,11 +59,14 @@ impl Lane {
         self.last_error = None;
     }
 
-    /// Finishes up to `seq`; the last entry that was handed out frees the lane.
+    /// Finishes up to `seq`. The last entry that was handed out frees the lane;
+    /// before that the next one is under way, as its first attempt.
     pub(crate) fn finish(&mut self, seq: i64, now: Timestamp) {
         self.pass(seq);
         if seq == self.held {
             self.free(now);
+        } else {
+            self.attempts = 1;
         }
     }
 
@@ -153,7 +156,7 @@ impl Model {
         let dead = Dead {
             payload: entry.payload,
             attempts,
-            reason: bounded_error(&reason).to_owned(),
+            reason: bounded_error(&reason),
             enqueued_at: entry.enqueued_at,
             died_at: now,
             letter,

@@ -30,9 +30,20 @@ pub(super) fn cast() -> Command {
     command("WINDLASS_TEST_CAST")
 }
 
+/// A program that runs; ended when dropped.
+pub(super) struct Ended(pub(super) Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        // It may have ended already; then there is nothing to kill.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// A running anvil; ended when dropped.
 pub(super) struct Anvil {
-    child: Child,
+    _program: Ended,
     pub(super) url: String,
 }
 
@@ -41,15 +52,13 @@ impl Anvil {
     pub(super) fn start(options: &[&str]) -> Self {
         let mut command = command("WINDLASS_TEST_ANVIL");
         command.args(["--host", "127.0.0.1", "--port", "0"]).args(options);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("anvil starts");
-        let output = child.stdout.take().expect("its standard output");
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("anvil starts");
+        let mut program = Ended(child);
+        let output = program.0.stdout.take().expect("its standard output");
         let (found, address) = mpsc::channel();
         std::thread::spawn(move || read_output(output, &found));
-        // From here on it is ended even if it never listens.
-        let mut anvil = Self { child, url: String::new() };
         let address = address.recv_timeout(MAX_START).expect("anvil listens");
-        anvil.url = format!("http://{address}");
-        anvil
+        Self { _program: program, url: format!("http://{address}") }
     }
 }
 
@@ -60,13 +69,5 @@ fn read_output(output: ChildStdout, found: &mpsc::Sender<String>) {
             // Nobody waits any more when the start took too long.
             let _ = found.send(address.trim().to_owned());
         }
-    }
-}
-
-impl Drop for Anvil {
-    fn drop(&mut self) {
-        // It may have ended already; then there is nothing to kill.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

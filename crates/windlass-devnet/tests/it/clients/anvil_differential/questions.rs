@@ -118,7 +118,7 @@ pub(super) fn estimates(script: &Script) -> Vec<Question> {
         json!({"from": from, "to": stage.collector, "value": "0xa", "data": collect}),
         json!({"from": from, "to": stage.collector, "value": "0xb", "data": collect}),
         json!({"from": from, "to": stage.collector, "value": "0x9", "data": collect}),
-        json!({"from": from, "to": stage.reverter, "data": "0x01"}),
+        json!({"from": from, "to": stage.reverter, "data": "0xdeadbeef"}),
         json!({"from": from, "data": init_code(&emitter(1))}),
     ];
     for (topics, emitter) in stage.emitters.iter().enumerate() {

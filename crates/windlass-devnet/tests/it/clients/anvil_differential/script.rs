@@ -44,6 +44,7 @@ impl Script {
         while !deck.is_empty() {
             writer.block(&mut deck);
         }
+        writer.pay_out();
         let people = writer.senders.iter().copied().chain([writer.accounts[DELEGATE].address()]);
         Self { people: people.collect(), blocks: writer.blocks, stage: writer.stage }
     }
@@ -108,6 +109,23 @@ impl Writer {
             block.extend(
                 [mint, approve].map(|action| self.send_from(sender, Form::Dynamic { tip: GWEI }, action)),
             );
+        }
+        self.blocks.push(block);
+    }
+
+    /// A last block, in which everybody takes what is theirs.
+    fn pay_out(&mut self) {
+        let mut block = Vec::new();
+        for sender in 0..SENDERS {
+            let kinds = if sender == 0 {
+                ["withdraw all", "withdraw all protocol's"]
+            } else {
+                ["withdraw", "withdraw all"]
+            };
+            for kind in kinds {
+                let action = self.cast().action(kind);
+                block.push(self.send_from(sender, Form::Dynamic { tip: GWEI }, action));
+            }
         }
         self.blocks.push(block);
     }
