@@ -8,10 +8,10 @@ export const USAGE = `usage: node bench.mjs --url postgres://... [--jobs N] [--p
   --url URL                  a PostgreSQL database whose graphile_worker schema may be dropped
   --jobs N                   no-op jobs to run (200000)
   --preset NAME              plain or batched (batched)
-  --concurrency C            jobs at a time in the one process (the preset's best)
+  --concurrency C            jobs at a time in the one process (24)
   --queues Q                 spread the jobs over Q named queues, serial within each (0: no named queue)
-  --local-queue-size S       jobs fetched at once, batched only (the preset's best)
-  --batch-delay-ms D         wait before a batch of completions, batched only (0)
+  --local-queue-size S       jobs fetched at once, batched only (2000, or 500 with named queues)
+  --batch-delay-ms D         wait before a batch of completions, batched only (5, or 0 with named queues)
   --poll-interval-ms P       wait after a fetch that found nothing (2000, or 5 with named queues)`;
 
 const JOBS_DEFAULT = 200_000;

@@ -1,7 +1,5 @@
 // The peer side of the `jobs` benchmark: how fast graphile-worker runs no-op jobs in one process on a PostgreSQL.
 // Prints one JSON line on stdout; all else goes to stderr. Exit codes: 0 measured, 1 failed, 2 usage.
-import { createRequire } from "node:module";
-
 import { USAGE, UsageError, readArgs } from "./args.mjs";
 import { PRESETS, settingsInForce } from "./presets.mjs";
 
@@ -31,11 +29,11 @@ async function measure(client, args) {
   await createFresh(client, args.url, logger);
   await addJobs(client, args.jobs, args.queues);
   const worker = PRESETS[args.preset](args);
-  const { seconds, resolved } = await drain({ client, connectionString: args.url, worker, jobs: args.jobs, logger });
+  const { seconds, resolved, version } = await drain({ client, connectionString: args.url, worker, jobs: args.jobs, logger });
   const server = await serverSettings(client);
   return {
     peer: PEER,
-    version: createRequire(import.meta.url)("./package.json").dependencies[PEER],
+    version,
     preset: args.preset,
     settings: { ...settingsInForce(resolved), queues: args.queues, processes: 1, node: process.versions.node, ...server },
     jobs: args.jobs,

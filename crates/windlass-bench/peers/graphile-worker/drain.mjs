@@ -10,14 +10,18 @@ const DEADLINE_MS = 600_000;
 const LOOK_EVERY_MS = 2;
 
 /**
- * Runs all `jobs` in this process. Returns the seconds and the settings as the peer resolved them. `client` is a
+ * Runs all `jobs` in this process. Returns the seconds, and the settings and version as the peer tells them. `client` is a
  * connection of the bench: it asks for the table only after the last job has run, so it does not disturb the peer.
  */
 export async function drain({ client, connectionString, worker, jobs, logger }) {
   const counter = countTo(jobs);
   const events = new EventEmitter();
   let resolved;
-  events.once("pool:create", ({ ctx }) => (resolved = ctx.resolvedPreset.worker));
+  let version;
+  events.once("pool:create", ({ ctx }) => {
+    resolved = ctx.resolvedPreset.worker;
+    version = ctx.version;
+  });
   const deadline = AbortSignal.timeout(DEADLINE_MS);
 
   const started = performance.now();
@@ -35,8 +39,9 @@ export async function drain({ client, connectionString, worker, jobs, logger }) 
     }
     const seconds = (performance.now() - started) / 1000;
     if (counter.ran() !== jobs) throw new Error(`${counter.ran()} runs of ${jobs} jobs`);
-    return { seconds, resolved };
+    return { seconds, resolved, version };
   } finally {
+    // It refuses when it has stopped by itself, and the error that says so is already on its way.
     await runner.stop().catch(() => {});
   }
 }

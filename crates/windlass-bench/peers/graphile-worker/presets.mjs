@@ -3,24 +3,36 @@
 
 /** What the peer's documentation gives for a pool: one connection more than jobs at a time. */
 const CONNECTIONS_BEYOND_CONCURRENCY = 1;
+/** Below PostgreSQL's default of 100, with room for the bench's own connection. */
 const CONNECTIONS_MAX = 90;
+const CONCURRENT_JOBS = 24;
 
 /** The peer's default. Without named queues it is waited for only once the table is empty. */
 const POLL_INTERVAL_MS = 2000;
 /** With named queues a fetch may find every queue busy; nothing then wakes the peer before its next poll. */
 const POLL_INTERVAL_QUEUES_MS = 5;
 
+/** Best of a sweep without named queues: larger and later batches than the page's 500 and 0. */
+const BATCH = { size: 2000, delayMs: 5 };
+/** With named queues a larger fetch only finds jobs of queues it holds already, and a later completion holds them. */
+const BATCH_QUEUES = { size: 500, delayMs: 0 };
+
 export const PRESETS = {
-  plain: (args) => shared(args, args.concurrency ?? 24),
-  batched: (args) => ({
-    ...shared(args, args.concurrency ?? 24),
-    localQueue: { size: args.localQueueSize ?? 500 },
-    completeJobBatchDelay: args.batchDelayMs ?? 0,
-    failJobBatchDelay: args.batchDelayMs ?? 0,
-  }),
+  plain: shared,
+  batched: (args) => {
+    const best = args.queues > 0 ? BATCH_QUEUES : BATCH;
+    const delayMs = args.batchDelayMs ?? best.delayMs;
+    return {
+      ...shared(args),
+      localQueue: { size: args.localQueueSize ?? best.size },
+      completeJobBatchDelay: delayMs,
+      failJobBatchDelay: delayMs,
+    };
+  },
 };
 
-function shared(args, concurrentJobs) {
+function shared(args) {
+  const concurrentJobs = args.concurrency ?? CONCURRENT_JOBS;
   const pollIntervalDefaultMs = args.queues > 0 ? POLL_INTERVAL_QUEUES_MS : POLL_INTERVAL_MS;
   return {
     concurrentJobs,

@@ -28,7 +28,7 @@ export async function addJobs(client, jobs, queues) {
     [TASK, jobs, queues],
   );
   if (rows[0].added !== jobs) throw new Error(`${rows[0].added} jobs were added, not ${jobs}`);
-  await client.query("vacuum analyze");
+  await client.query(`vacuum analyze ${SCHEMA}._private_jobs, ${SCHEMA}._private_job_queues, ${SCHEMA}._private_tasks`);
 }
 
 /** Whether the database holds no job any more: the peer deletes what it has completed. */
