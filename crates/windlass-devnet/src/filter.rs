@@ -1,4 +1,5 @@
-//! Which logs a caller wants, with the meaning geth gives it.
+//! Which logs a caller wants, with the meaning geth gives it: for the chain's
+//! past logs and for subscriptions alike.
 //!
 //! A filter with n topic positions matches only logs with at least n topics,
 //! even where a position is open: `[null]` leaves out a log without topics.

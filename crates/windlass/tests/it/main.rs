@@ -1,5 +1,6 @@
 //! The binary, run as a person runs it. What it prints is kept in snapshots.
 
+mod anvil_devnet;
 mod binary;
 mod completions;
 mod config;

@@ -1,7 +1,8 @@
 //! Blocks over RPC: tags, hashes, receipts, history and finality.
 
+use alloy_consensus::TxEip1559;
 use alloy_consensus::proofs::calculate_transaction_root;
-use alloy_primitives::{B256, U64, U256};
+use alloy_primitives::{B256, Bytes, TxKind, U64, U256};
 use alloy_rpc_types_eth::{Block, TransactionReceipt};
 use serde_json::{Value, json};
 use windlass_devnet::chain::ChainOptions;
@@ -75,6 +76,20 @@ fn receipts_of_a_block_are_those_of_its_transactions() {
         assert_eq!(rig.chain.receipt(receipt.transaction_hash).as_ref(), Some(receipt));
     }
     assert_eq!(block.header.gas_used, cumulative);
+}
+
+#[test]
+fn a_creation_that_failed_has_an_address_too() {
+    let rig = Rig::new();
+    // PUSH0, PUSH0, REVERT
+    let init_code = Bytes::from_static(&[0x5f, 0x5f, 0xfd]);
+    let create = TxEip1559 { to: TxKind::Create, input: init_code, gas_limit: 100_000, ..rig.plain(0) };
+    let hash = rig.send(0, create);
+    rig.chain.mine();
+    let receipt = rig.ask("eth_getTransactionReceipt", json!([hash]));
+    assert_eq!(receipt["status"], "0x0");
+    assert_eq!(receipt["contractAddress"], json!(rig.address(0).create(0)));
+    assert!(rig.chain.code(rig.address(0).create(0)).is_empty());
 }
 
 #[test]

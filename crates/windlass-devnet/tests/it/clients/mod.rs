@@ -8,4 +8,5 @@ mod anvil_differential;
 mod contracts;
 mod faulty_chain;
 mod foundry;
+mod peer;
 mod served;

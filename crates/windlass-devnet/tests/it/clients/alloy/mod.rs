@@ -12,11 +12,12 @@ use windlass_devnet::chain::DevAccount;
 use super::served::Served;
 use crate::client::http;
 
-/// The accounts' keys, as alloy holds them.
+/// The accounts' keys, as alloy holds them; the first one signs unless told.
 fn wallet(accounts: &[DevAccount]) -> EthereumWallet {
-    let mut wallet = EthereumWallet::default();
-    for account in accounts {
-        wallet.register_signer(PrivateKeySigner::from_bytes(&account.key()).unwrap());
+    let signer = |account: &DevAccount| PrivateKeySigner::from_bytes(&account.key()).unwrap();
+    let mut wallet = EthereumWallet::from(signer(&accounts[0]));
+    for account in &accounts[1..] {
+        wallet.register_signer(signer(account));
     }
     wallet
 }

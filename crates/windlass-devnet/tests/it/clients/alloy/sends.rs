@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use alloy_consensus::Transaction;
-use alloy_network::{ReceiptResponse, TransactionBuilder};
+use alloy_network::TransactionBuilder;
 use alloy_primitives::U256;
 use alloy_provider::Provider;
 use alloy_rpc_types_eth::TransactionRequest;
@@ -96,7 +96,8 @@ async fn refusals_come_in_geths_words() {
         request.clone().max_fee_per_gas(gwei * 1_000_000_000).max_priority_fee_per_gas(1_000_000_000)
     };
     let words = async |request| provider.send_transaction(request).await.unwrap_err().to_string();
-    provider.send_transaction(priced(10)).await.unwrap();
+    let sent = provider.send_transaction(priced(10)).await.unwrap();
+    assert!(served.chain.is_pooled(*sent.tx_hash()));
     assert!(words(priced(10)).await.contains("already known"));
     assert!(words(priced(10).value(U256::ONE)).await.contains("replacement transaction underpriced"));
     served.chain.mine();

@@ -1,32 +1,35 @@
 //! Subscriptions over WebSocket, through a reorg.
 
+use alloy_consensus::TxEip1559;
+use alloy_primitives::Address;
 use alloy_provider::Provider;
-use alloy_rpc_types_eth::Filter;
+use alloy_rpc_types_eth::{Filter, Log};
+use serde_json::{Value, json};
 use windlass_devnet::chain::{LogFilter, ReorgOptions};
 
 use super::over_ws;
-use crate::chain::support::{emit, emitter, init_code, topic};
+use crate::chain::support::{AMPLE_FEE, emit, emitter, init_code, topic};
 use crate::clients::served::Served;
 
 /// A contract that logs with one topic, in block 1.
-fn install(served: &Served) -> alloy_primitives::Address {
+fn install(served: &Served) -> Address {
     let contract = served.chain.deploy(&served.accounts[0], init_code(&emitter(1))).unwrap();
     served.chain.mine();
     contract
 }
 
 /// Puts a log into the next block.
-fn log(served: &Served, contract: alloy_primitives::Address, byte: u8) {
+fn log(served: &Served, contract: Address, byte: u8) {
     let account = &served.accounts[0];
-    let call = alloy_consensus::TxEip1559 {
+    let call = TxEip1559 {
         chain_id: 31_337,
         nonce: served.chain.next_nonce(account.address()),
         gas_limit: 100_000,
-        max_fee_per_gas: crate::chain::support::AMPLE_FEE,
+        max_fee_per_gas: AMPLE_FEE,
         max_priority_fee_per_gas: 1,
         to: contract.into(),
         input: emit(&[topic(byte)], b""),
-        ..Default::default()
+        ..TxEip1559::default()
     };
     served.chain.send(account.sign(call).unwrap()).unwrap();
 }
@@ -71,7 +74,7 @@ async fn logs_are_taken_back_by_a_reorg() {
     for before in first.iter().rev() {
         let taken_back = logs.recv().await.unwrap();
         assert!(taken_back.removed);
-        assert_eq!(alloy_rpc_types_eth::Log { removed: false, ..taken_back }, *before);
+        assert_eq!(Log { removed: false, ..taken_back }, *before);
     }
     for now in served.chain.canonical_logs(&LogFilter::all()) {
         let again = logs.recv().await.unwrap();
@@ -86,11 +89,11 @@ async fn filters_mean_the_same_as_for_past_logs() {
     let served = Served::manual().await;
     let contract = install(&served);
     let provider = over_ws(&served).await;
-    let filters = [serde_json::json!({"topics": [null, null]}), serde_json::json!({"topics": [null]})];
-    let [mut two, mut one] = [
-        provider.subscribe::<_, alloy_rpc_types_eth::Log>(("logs", &filters[0])).await.unwrap(),
-        provider.subscribe::<_, alloy_rpc_types_eth::Log>(("logs", &filters[1])).await.unwrap(),
-    ];
+    let subscribe = async |topics: Value| {
+        provider.subscribe::<_, Log>(("logs", json!({ "topics": topics }))).await.unwrap()
+    };
+    let mut two = subscribe(json!([null, null])).await;
+    let mut one = subscribe(json!([null])).await;
     log(&served, contract, 1);
     served.chain.mine();
     assert_eq!(one.recv().await.unwrap().topics(), [topic(1)]);

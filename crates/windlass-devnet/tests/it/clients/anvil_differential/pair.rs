@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::peer::Peer;
 use super::script::Sent;
 use crate::clients::foundry::Anvil;
+use crate::clients::peer::Peer;
 use crate::clients::served::Served;
 
 /// Makes anvil the chain that the devnet is by default. Its base fee is that of block 1, since

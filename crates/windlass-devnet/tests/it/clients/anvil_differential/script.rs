@@ -29,6 +29,7 @@ pub(super) struct Sent {
 }
 
 pub(super) struct Script {
+    pub(super) seed: u64,
     pub(super) blocks: Vec<Vec<Sent>>,
     pub(super) stage: Stage,
     /// Who sends, then who takes on code.
@@ -46,7 +47,7 @@ impl Script {
         }
         writer.pay_out();
         let people = writer.senders.iter().copied().chain([writer.accounts[DELEGATE].address()]);
-        Self { people: people.collect(), blocks: writer.blocks, stage: writer.stage }
+        Self { seed, people: people.collect(), blocks: writer.blocks, stage: writer.stage }
     }
 
     pub(super) fn transactions(&self) -> usize {

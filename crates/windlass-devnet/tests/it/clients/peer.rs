@@ -1,4 +1,4 @@
-//! One of the two chains, over HTTP.
+//! A chain over HTTP, asked on one connection.
 
 use serde_json::{Value, json};
 
