@@ -50,6 +50,11 @@ async fn main() -> ExitCode {
         Ok(report) => report.print(),
         Err(error) => {
             anstream::eprintln!("error: {error}");
+            let mut cause = error.source();
+            while let Some(error) = cause {
+                anstream::eprintln!("  because: {error}");
+                cause = error.source();
+            }
             ExitCode::from(2)
         }
     }

@@ -7,6 +7,7 @@ use windlass_core::name::Owner;
 use windlass_core::time::Timestamp;
 
 use crate::error::Outcome;
+use crate::floor::{Floors, NO_FLOOR_MS};
 use crate::lane::{self, Lane};
 use crate::tx::Tx;
 
@@ -16,6 +17,7 @@ use crate::tx::Tx;
 /// could be needed: first as many as suffice if each gives its full share, then,
 /// if they did not, as many as may be looked at at all.
 pub(crate) struct Candidates<'a> {
+    floors: &'a Floors,
     queue: &'a str,
     max_per_lane: u32,
     max_attempts: u32,
@@ -27,8 +29,15 @@ pub(crate) struct Candidates<'a> {
 
 impl<'a> Candidates<'a> {
     /// The lanes of a queue, for a claim of at most so many entries.
-    pub(crate) fn new(queue: &'a str, max_entries: u32, max_per_lane: u32, max_attempts: u32) -> Self {
+    pub(crate) fn new(
+        floors: &'a Floors,
+        queue: &'a str,
+        max_entries: u32,
+        max_per_lane: u32,
+        max_attempts: u32,
+    ) -> Self {
         Self {
+            floors,
             queue,
             max_per_lane: max_per_lane.max(1),
             max_attempts,
@@ -50,7 +59,7 @@ impl<'a> Candidates<'a> {
 
     /// The next lanes, which at their best fill the room; none when there are no more.
     pub(crate) async fn next(&mut self, tx: &Tx, room: u32) -> Outcome<Vec<Lane>> {
-        if self.waiting.is_empty() && self.left > 0 {
+        if self.waiting.is_empty() && self.left > 0 && room > 0 {
             self.lock(tx, room).await?;
         }
         let mut expected = 0;
@@ -68,12 +77,27 @@ impl<'a> Candidates<'a> {
     async fn lock(&mut self, tx: &Tx, room: u32) -> Outcome<()> {
         let enough = if self.seen.is_empty() { room.div_ceil(self.max_per_lane) } else { self.left };
         let limit = enough.min(self.left);
-        let locked = lane::lock_runnable(tx, self.queue, limit, &self.seen).await?;
+        let locked = self.lock_from_floor(tx, limit).await?;
         let found_all = (locked.len() as u64) < u64::from(limit);
         self.left = if found_all { 0 } else { self.left - limit };
         self.seen.extend(locked.iter().map(|lane| lane.id));
         self.waiting.extend(locked);
         Ok(())
+    }
+
+    async fn lock_from_floor(&self, tx: &Tx, limit: u32) -> Outcome<Vec<Lane>> {
+        let floor_ms = self.floors.get(self.queue);
+        if floor_ms != NO_FLOOR_MS {
+            let locked = lane::lock_runnable(tx, self.queue, limit, &self.seen, floor_ms).await?;
+            if self.floors.holds(self.queue, &locked, limit) {
+                return Ok(locked);
+            }
+        }
+        let locked = lane::lock_runnable(tx, self.queue, limit, &self.seen, NO_FLOOR_MS).await?;
+        if self.seen.is_empty() {
+            self.floors.set(self.queue, &locked);
+        }
+        Ok(locked)
     }
 }
 
@@ -102,17 +126,8 @@ impl Changes {
         self.delayed.push((lane.id, until.as_ms()));
     }
 
-    /// Writes it all down.
+    /// Writes it all down, and commits together with the last of it.
     pub(crate) async fn write(&self, tx: &Tx, now: Timestamp, owner: &Owner, ttl: Duration) -> Outcome<()> {
-        if let Some((ids, held)) = columns(&self.taken) {
-            tx.execute(
-                "UPDATE lane SET epoch = epoch + 1, owner = $3, held_seq = taken.held_seq,
-                     available_at_ms = $4, attempts = attempts + 1
-                 FROM unnest($1::BIGINT[], $2::BIGINT[]) AS taken (id, held_seq) WHERE lane.id = taken.id",
-                &[&ids, &held, &owner.as_str(), &now.after(ttl).as_ms()],
-            )
-            .await?;
-        }
         if let Some((ids, seqs)) = columns(&self.passed) {
             lane::pass(tx, &ids, &seqs, now).await?;
         }
@@ -121,6 +136,15 @@ impl Changes {
                 "UPDATE lane SET available_at_ms = delayed.until_ms
                  FROM unnest($1::BIGINT[], $2::BIGINT[]) AS delayed (id, until_ms) WHERE lane.id = delayed.id",
                 &[&ids, &until],
+            )
+            .await?;
+        }
+        if let Some((ids, held)) = columns(&self.taken) {
+            tx.execute_and_commit(
+                "UPDATE lane SET epoch = epoch + 1, owner = $3, held_seq = taken.held_seq,
+                     available_at_ms = $4, attempts = attempts + 1
+                 FROM unnest($1::BIGINT[], $2::BIGINT[]) AS taken (id, held_seq) WHERE lane.id = taken.id",
+                &[&ids, &held, &owner.as_str(), &now.after(ttl).as_ms()],
             )
             .await?;
         }

@@ -1,9 +1,8 @@
 //! The transaction door: fences first, then the writes in their order, all or nothing.
 
 use async_trait::async_trait;
-use windlass_core::commit::{Commit, Fence, MAX_COMMIT_ROWS, Write, Written};
-use windlass_core::error::{StoreError, StoreResult};
-use windlass_core::job::MAX_PAYLOAD_BYTES;
+use windlass_core::commit::{Commit, Fence, Write, Written};
+use windlass_core::error::StoreResult;
 use windlass_core::store::Door;
 
 use crate::error::Outcome;
@@ -13,38 +12,13 @@ use crate::{PostgresStore, cursor, event, job, lane, lease, outbox, state};
 #[async_trait]
 impl Door for PostgresStore {
     async fn commit(&self, mut commit: Commit) -> StoreResult<Vec<Written>> {
-        check_limits(&commit)?;
+        commit.validate()?;
         for write in &mut commit.writes {
             if let Write::Events(events) = write {
                 event::sort(events);
             }
         }
         self.write(commit.durability, &commit, |tx, commit| Box::pin(apply_all(tx, commit))).await
-    }
-}
-
-fn check_limits(commit: &Commit) -> StoreResult<()> {
-    let largest = commit.largest_write();
-    if largest > MAX_COMMIT_ROWS {
-        return Err(StoreError::Invalid(format!(
-            "a commit writes at most {MAX_COMMIT_ROWS} rows of a kind, this one {largest}"
-        )));
-    }
-    let longest = commit.writes.iter().map(longest_payload).max().unwrap_or(0);
-    if longest > MAX_PAYLOAD_BYTES {
-        return Err(StoreError::Invalid(format!(
-            "a payload is at most {MAX_PAYLOAD_BYTES} bytes long, this one has {longest}"
-        )));
-    }
-    Ok(())
-}
-
-fn longest_payload(write: &Write) -> usize {
-    match write {
-        Write::Enqueue(jobs) => jobs.iter().map(|job| job.payload.len()).max().unwrap_or(0),
-        Write::Publish(messages) => messages.iter().map(|message| message.payload.len()).max().unwrap_or(0),
-        Write::PutState { value, .. } => value.as_ref().map_or(0, String::len),
-        _ => 0,
     }
 }
 

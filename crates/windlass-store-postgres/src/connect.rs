@@ -133,7 +133,6 @@ impl Target {
 
 /// What every session is set to.
 ///
-/// Custom plans: the claim's plan depends on its queue, and a generic one scans.
 /// `synchronous_commit`: whoever turned it off for the whole server did not know
 /// that an epoch must be on disk before it is given out.
 fn session_settings(schema: Option<&str>) -> StoreResult<String> {
@@ -147,7 +146,6 @@ fn session_settings(schema: Option<&str>) -> StoreResult<String> {
          SET lock_timeout = {};
          SET idle_in_transaction_session_timeout = {};
          SET default_transaction_isolation = 'read committed';
-         SET plan_cache_mode = force_custom_plan;
          SET jit = off;
          SET client_min_messages = warning;
          SELECT set_config('synchronous_commit', 'on', false)

@@ -26,6 +26,7 @@ pub(crate) struct Lane {
     pub(crate) done_seq: i64,
     pub(crate) held_seq: i64,
     pub(crate) epoch: Epoch,
+    pub(crate) available_at: Timestamp,
     pub(crate) attempts: u32,
     pub(crate) last_error: Option<String>,
     pub(crate) now: Timestamp,
@@ -36,8 +37,8 @@ macro_rules! select_lane {
     ($rest:literal) => {
         concat!(
             "WITH clock AS MATERIALIZED (SELECT windlass_now($1) AS now_ms) ",
-            "SELECT id, queue, key, partition_id, tail_seq, done_seq, held_seq, epoch, attempts, last_error, ",
-            "(SELECT now_ms FROM clock) FROM lane ",
+            "SELECT id, queue, key, partition_id, tail_seq, done_seq, held_seq, epoch, available_at_ms, ",
+            "attempts, last_error, (SELECT now_ms FROM clock) FROM lane ",
             $rest
         )
     };
@@ -53,9 +54,10 @@ fn read(row: &tokio_postgres::Row) -> Outcome<Lane> {
         done_seq: get(row, 5)?,
         held_seq: get(row, 6)?,
         epoch: Epoch(get(row, 7)?),
-        attempts: unsigned(row, 8)?,
-        last_error: get(row, 9)?,
-        now: timestamp(row, 10)?,
+        available_at: timestamp(row, 8)?,
+        attempts: unsigned(row, 9)?,
+        last_error: get(row, 10)?,
+        now: timestamp(row, 11)?,
     })
 }
 
@@ -77,17 +79,24 @@ impl Lane {
     }
 }
 
-/// Locks lanes of a queue that can be taken now, the longest waiting first. Lanes
-/// that somebody else is about to take are passed over, as are those in `seen`.
-pub(crate) async fn lock_runnable(tx: &Tx, queue: &str, limit: u32, seen: &[i64]) -> Outcome<Vec<Lane>> {
+/// Locks lanes of a queue that can be taken now, the longest waiting first, from
+/// a floor on. Lanes that somebody else is about to take are passed over, as are
+/// those in `seen`.
+pub(crate) async fn lock_runnable(
+    tx: &Tx,
+    queue: &str,
+    limit: u32,
+    seen: &[i64],
+    floor_ms: i64,
+) -> Outcome<Vec<Lane>> {
     let rows = tx
         .query(
             select_lane!(
-                "WHERE queue = $2 AND tail_seq > done_seq
-                     AND available_at_ms <= (SELECT now_ms FROM clock) AND id <> ALL ($4)
+                "WHERE queue = $2 AND tail_seq > done_seq AND id <> ALL ($4)
+                     AND available_at_ms BETWEEN $5 AND (SELECT now_ms FROM clock)
                  ORDER BY available_at_ms, id LIMIT $3 FOR UPDATE SKIP LOCKED"
             ),
-            &[&tx.now_ms, &queue, &i64::from(limit), &seen],
+            &[&tx.now_ms, &queue, &i64::from(limit), &seen, &floor_ms],
         )
         .await?;
     rows.iter().map(read).collect()
@@ -150,10 +159,12 @@ fn columns(holds: &[Hold]) -> (Vec<i64>, Vec<i64>) {
     holds.iter().map(|(id, epoch)| (*id, epoch.0)).unzip()
 }
 
-/// Finishes a locked lane's entries up to `seq`; the last one held frees the lane.
+/// Finishes a locked lane's entries up to `seq`. The last one held frees the lane;
+/// before that the next one is under way, as its first attempt.
 pub(crate) async fn finish(tx: &Tx, lane: &Lane, seq: i64) -> Outcome<()> {
     tx.execute(
-        "UPDATE lane SET done_seq = $2, attempts = 0, last_error = NULL,
+        "UPDATE lane SET done_seq = $2, last_error = NULL,
+             attempts = CASE WHEN held_seq = $2 THEN 0 ELSE 1 END,
              owner = CASE WHEN held_seq = $2 THEN NULL ELSE owner END,
              available_at_ms = CASE WHEN held_seq = $2 THEN $3 ELSE available_at_ms END
          WHERE id = $1",
@@ -167,7 +178,7 @@ pub(crate) async fn finish(tx: &Tx, lane: &Lane, seq: i64) -> Outcome<()> {
 pub(crate) async fn postpone(tx: &Tx, lane: &Lane, error: &str, delay: Duration) -> Outcome<()> {
     tx.execute(
         "UPDATE lane SET last_error = $2, owner = NULL, available_at_ms = $3 WHERE id = $1",
-        &[&lane.id, &storable_error(error), &lane.now.after(delay).as_ms()],
+        &[&lane.id, &bounded_error(error), &lane.now.after(delay).as_ms()],
     )
     .await?;
     Ok(())
@@ -183,9 +194,4 @@ pub(crate) async fn pass(tx: &Tx, ids: &[i64], seqs: &[i64], now: Timestamp) -> 
     )
     .await?;
     Ok(())
-}
-
-/// An error text that fits: short enough, and without the one character PostgreSQL has no place for.
-pub(crate) fn storable_error(error: &str) -> String {
-    bounded_error(error).replace('\0', "\u{fffd}")
 }

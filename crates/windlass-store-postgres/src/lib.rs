@@ -10,7 +10,7 @@
 //! | `mark` | how a transaction proves that it was committed |
 //! | `error` | what PostgreSQL's errors mean to the caller |
 //! | `commit` | the transaction door |
-//! | `claim` | how a claim goes over lanes |
+//! | `claim`, `floor` | how a claim goes over lanes, and where it begins |
 //! | `lease`, `lane`, `job`, `range`, `cursor`, `outbox`, `event`, `state` | one noun each |
 //! | `health` | clock, description, closing |
 //!
@@ -25,6 +25,7 @@ pub mod connect;
 mod cursor;
 mod error;
 mod event;
+mod floor;
 mod health;
 mod job;
 mod lane;
@@ -51,6 +52,7 @@ pub use crate::connect::PostgresOptions;
 pub use crate::migrate::SCHEMA_VERSION;
 
 use crate::connect::{Place, Target};
+use crate::floor::Floors;
 use crate::mark::Marks;
 
 /// A handle on a store in PostgreSQL; clones share their connections.
@@ -64,6 +66,7 @@ struct Inner {
     place: Place,
     clock: Option<Arc<dyn Clock>>,
     marks: Marks,
+    floors: Floors,
     /// Every operation reads it while it runs, so that closing can wait for the last one.
     running: RwLock<()>,
 }
@@ -79,6 +82,7 @@ impl PostgresStore {
                 place: target.place,
                 clock: options.clock,
                 marks: Marks::default(),
+                floors: Floors::default(),
                 running: RwLock::new(()),
             }),
         };

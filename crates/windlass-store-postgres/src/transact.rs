@@ -15,8 +15,8 @@ use crate::tx::{Mode, Tx};
 
 /// How often an operation is begun again.
 const MAX_RETRIES: u32 = 3;
-/// How often a lost commit is looked up.
-const MAX_SETTLE_TRIES: u32 = 6;
+/// How often a lost commit is looked up: for half a minute, time enough for a server to come up again.
+const MAX_SETTLE_TRIES: u32 = 10;
 /// The delay before the first of either; each later one is four times, or twice, as long.
 const FIRST_DELAY: Duration = Duration::from_millis(25);
 
@@ -92,31 +92,31 @@ impl PostgresStore {
     {
         let client = self.connection(check).await?;
         let now_ms = self.inner.clock.as_ref().map(|clock| clock.now().as_ms());
-        if !matches!(mode, Mode::Full | Mode::Relaxed) {
-            let mut tx = Tx::new(client, mode, now_ms);
-            let (begun, done) = join(tx.begin(), work(&tx, args)).await;
-            let done = begun.and(done)?;
+        if !mode.is_marked() {
+            let tx = Tx::new(client, mode, now_ms);
+            let (begun, worked) = join(tx.begin(), work(&tx, args)).await;
+            let done = tx.keep(begun.and(worked)).await?;
             return tx.commit().await.map(|()| done);
         }
         let mark = self.inner.marks.take(&client).await?;
-        let mut tx = Tx::new(client, mode, now_ms);
-        let (begun, marked, done) = join3(tx.begin(), mark.write(&tx), work(&tx, args)).await;
-        let committed = match begun.and(marked).and(done) {
+        let tx = Tx::new(client, mode, now_ms);
+        let (begun, marked, worked) = join3(tx.begin(), mark.write(&tx), work(&tx, args)).await;
+        let done = match tx.keep(begun.and(marked).and(worked)).await {
             Ok(done) => match tx.commit().await {
                 Err(fault) if fault.is_lost() => self.settle(&mark, fault).await.map(|()| done),
                 answer => answer.map(|()| done),
             },
             Err(fault) => Err(fault),
         };
-        if !matches!(committed, Err(Fault::Unsettled)) {
-            self.inner.marks.give_back(mark);
+        if matches!(done, Err(Fault::Unsettled)) {
+            mark.abandon();
         }
-        committed
+        done
     }
 
     /// Finds out what became of a transaction whose commit was not answered:
     /// nothing when it was made, the fault that lost it when it was not.
-    async fn settle(&self, mark: &Mark, lost: Fault) -> Outcome<()> {
+    async fn settle(&self, mark: &Mark<'_>, lost: Fault) -> Outcome<()> {
         for tries in 0..MAX_SETTLE_TRIES {
             tokio::time::sleep(FIRST_DELAY * 2_u32.pow(tries)).await;
             let looked_up = match self.connection(true).await {

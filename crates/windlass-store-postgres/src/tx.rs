@@ -4,8 +4,11 @@
 //! polled together go out together and come back in order, so what does not
 //! depend on an earlier answer costs no round trip of its own.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use deadpool_postgres::Client;
 use futures_util::FutureExt;
+use futures_util::future::join;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
@@ -28,24 +31,32 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
+    /// Whether the transaction leaves a mark, because it must not be repeated blindly.
+    pub(crate) const fn is_marked(self) -> bool {
+        matches!(self, Self::Full | Self::Relaxed)
+    }
+
     /// How the transaction begins. A claim waits for a row that somebody is just
-    /// using long enough for a neighbour's commit, and too short to be noticed.
+    /// using long enough for a neighbour's commit, and too short to be noticed; and
+    /// it is planned for its own queue and number, because one plan for all scans.
     const fn opening(self) -> &'static str {
         match self {
             Self::Read => "",
             Self::Full => "BEGIN",
             Self::Relaxed => "BEGIN; SET LOCAL synchronous_commit = off",
-            Self::Claim => "BEGIN; SET LOCAL lock_timeout = '50ms'",
+            Self::Claim => {
+                "BEGIN; SET LOCAL lock_timeout = '50ms'; SET LOCAL plan_cache_mode = force_custom_plan"
+            }
         }
     }
 }
 
 /// A connection in use, and the transaction on it. Dropped before its end, the
-/// transaction is rolled back: by an error, or because nobody waits for it any more.
+/// transaction is rolled back, for nobody waits for it any more.
 pub(crate) struct Tx {
     client: Client,
     mode: Mode,
-    ended: bool,
+    ended: AtomicBool,
     /// The caller's clock; `None` lets the database say what time it is.
     pub(crate) now_ms: Option<i64>,
 }
@@ -53,7 +64,7 @@ pub(crate) struct Tx {
 impl Tx {
     /// Takes a connection for an operation.
     pub(crate) fn new(client: Client, mode: Mode, now_ms: Option<i64>) -> Self {
-        Self { client, mode, ended: mode == Mode::Read, now_ms }
+        Self { client, mode, ended: AtomicBool::new(mode == Mode::Read), now_ms }
     }
 
     /// Begins the transaction. The first statements may be polled together with it, behind it.
@@ -65,12 +76,42 @@ impl Tx {
     }
 
     /// Commits. When the connection is lost, nobody knows whether it was done.
-    pub(crate) async fn commit(&mut self) -> Outcome<()> {
-        if self.mode != Mode::Read {
+    pub(crate) async fn commit(&self) -> Outcome<()> {
+        if !self.is_ended() {
             self.client.batch_execute("COMMIT").await?;
-            self.ended = true;
+            self.end();
         }
         Ok(())
+    }
+
+    /// Runs the last statement and commits, in one round trip. Only for what may be
+    /// repeated blindly: when the connection is lost, the answer cannot be had again.
+    pub(crate) async fn execute_and_commit(&self, sql: &'static str, params: &[Param<'_>]) -> Outcome<()> {
+        debug_assert!(!self.mode.is_marked(), "the answer would be lost with the connection");
+        let statement = self.client.prepare_cached(sql).await?;
+        let last = self.client.execute(&statement, params);
+        let (done, committed) = join(last, self.client.batch_execute("COMMIT")).await;
+        done?;
+        committed?;
+        self.end();
+        Ok(())
+    }
+
+    /// Passes on what was done, or rolls it back: after that no lock outlives the answer.
+    pub(crate) async fn keep<T>(&self, worked: Outcome<T>) -> Outcome<T> {
+        // Should the rollback fail, the connection is lost, and with it the transaction.
+        if worked.is_err() && !self.is_ended() && self.client.batch_execute("ROLLBACK").await.is_ok() {
+            self.end();
+        }
+        worked
+    }
+
+    fn is_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
+    }
+
+    fn end(&self) {
+        self.ended.store(true, Ordering::Relaxed);
     }
 
     /// Runs a statement and returns its rows.
@@ -105,7 +146,7 @@ impl Tx {
 
 impl Drop for Tx {
     fn drop(&mut self) {
-        if !self.ended {
+        if !self.is_ended() {
             // One poll sends it; whoever uses the connection next is behind it.
             let _ = self.client.batch_execute("ROLLBACK").now_or_never();
         }

@@ -32,7 +32,7 @@ pub(crate) async fn measure(url: &str, n: u64, batch: u64) -> Result<Measured, B
         let types = [
             Type::INT8,
             Type::INT8,
-            Type::INT4,
+            Type::INT8,
             Type::BYTEA,
             Type::INT8,
             Type::BYTEA,
@@ -47,7 +47,7 @@ pub(crate) async fn measure(url: &str, n: u64, batch: u64) -> Result<Measured, B
                 .write(&[
                     &event.chain.as_i64(),
                     &i64::try_from(event.block.number)?,
-                    &i32::try_from(event.log_index)?,
+                    &i64::from(event.log_index),
                     &event.block.hash.as_slice(),
                     &i64::try_from(event.timestamp_s)?,
                     &event.transaction_hash.as_slice(),

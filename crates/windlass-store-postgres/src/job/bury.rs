@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use windlass_core::job::JobId;
+use windlass_core::job::{JobId, bounded_error};
 use windlass_core::name::{LaneKey, Queue};
 
 use super::enqueue::{Entry, append};
 use crate::error::Outcome;
-use crate::lane::{Lane, storable_error};
+use crate::lane::Lane;
 use crate::row::{get, name};
 use crate::tx::Tx;
 
@@ -15,7 +15,7 @@ use crate::tx::Tx;
 pub(super) async fn bury(tx: &Tx, lanes: &[Lane], reason: Option<&str>) -> Outcome<()> {
     let Some(now) = lanes.first().map(|lane| lane.now.as_ms()) else { return Ok(()) };
     let ids: Vec<i64> = lanes.iter().map(|lane| lane.id).collect();
-    let why = |lane: &Lane| reason.map_or_else(|| lane.exhaustion(), storable_error);
+    let why = |lane: &Lane| reason.map_or_else(|| lane.exhaustion(), bounded_error);
     let reasons: Vec<String> = lanes.iter().map(why).collect();
     tx.execute(
         "WITH gone AS (

@@ -9,6 +9,7 @@ use windlass_core::time::Timestamp;
 use super::bury::bury;
 use crate::claim::{Candidates, Changes};
 use crate::error::Outcome;
+use crate::floor::Floors;
 use crate::lane::Lane;
 use crate::row::{damaged, get};
 use crate::tx::Tx;
@@ -22,9 +23,9 @@ struct Open {
 }
 
 /// Takes jobs.
-pub(super) async fn claim(tx: &Tx, claim: &JobClaim) -> Outcome<Vec<ClaimedJob>> {
+pub(super) async fn claim(tx: &Tx, floors: &Floors, claim: &JobClaim) -> Outcome<Vec<ClaimedJob>> {
     let mut candidates =
-        Candidates::new(claim.queue.as_str(), claim.max_jobs, claim.max_per_lane, claim.max_attempts);
+        Candidates::new(floors, claim.queue.as_str(), claim.max_jobs, claim.max_per_lane, claim.max_attempts);
     let mut changes = Changes::default();
     let mut claimed = Vec::new();
     let mut began_at = None;
@@ -49,16 +50,19 @@ pub(super) async fn claim(tx: &Tx, claim: &JobClaim) -> Outcome<Vec<ClaimedJob>>
     Ok(claimed)
 }
 
-/// The first jobs of each lane, lane by lane.
+/// The first jobs of each lane, lane by lane. The limit says nothing new; it keeps
+/// the planner from joining with the whole table.
 async fn first_jobs(tx: &Tx, lanes: &[Lane], max_per_lane: u32) -> Outcome<Vec<Open>> {
     let ids: Vec<i64> = lanes.iter().map(|lane| lane.id).collect();
     let heads: Vec<i64> = lanes.iter().map(Lane::head).collect();
     let ends: Vec<i64> = lanes.iter().map(|lane| lane.run_end(max_per_lane)).collect();
     let rows = tx
         .query(
-            "SELECT lane_id, seq, payload, not_before_ms
-             FROM unnest($1::BIGINT[], $2::BIGINT[], $3::BIGINT[]) WITH ORDINALITY AS run (id, head, last, place)
-             JOIN job ON lane_id = id AND seq BETWEEN head AND last ORDER BY place, seq",
+            "SELECT id, seq, payload, not_before_ms
+             FROM unnest($1::BIGINT[], $2::BIGINT[], $3::BIGINT[]) WITH ORDINALITY AS run (id, head, last, place),
+                 LATERAL (SELECT * FROM job WHERE lane_id = id AND seq BETWEEN head AND last
+                          ORDER BY seq LIMIT last - head + 1) AS first_jobs
+             ORDER BY place, seq",
             &[&ids, &heads, &ends],
         )
         .await?;

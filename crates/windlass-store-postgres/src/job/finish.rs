@@ -64,7 +64,8 @@ pub(crate) async fn complete(tx: &Tx, ticket: JobTicket) -> Outcome<()> {
 }
 
 /// Moves lanes past their runs and deletes the jobs, in one statement; returns the
-/// lanes for which that was right. They are locked in the order of their numbers,
+/// lanes for which that was right. The last job held frees its lane; before that the
+/// next one is under way, as its first attempt. Lanes are locked in the order of their numbers,
 /// because a holder may be extending the same ones just now.
 async fn finish(tx: &Tx, runs: &[Run]) -> Outcome<Vec<i64>> {
     if runs.is_empty() {
@@ -82,7 +83,8 @@ async fn finish(tx: &Tx, runs: &[Run]) -> Outcome<Vec<i64>> {
                      AND done_seq + 1 = first_seq AND last_seq <= held_seq
                  ORDER BY id FOR UPDATE OF lane),
              moved AS (
-                 UPDATE lane SET done_seq = last_seq, attempts = 0, last_error = NULL,
+                 UPDATE lane SET done_seq = last_seq, last_error = NULL,
+                     attempts = CASE WHEN held_seq = last_seq THEN 0 ELSE 1 END,
                      owner = CASE WHEN held_seq = last_seq THEN NULL ELSE owner END,
                      available_at_ms = CASE WHEN held_seq = last_seq THEN windlass_now($1) ELSE available_at_ms END
                  FROM held WHERE lane.id = held.id),

@@ -27,7 +27,11 @@ impl Jobs for PostgresStore {
     async fn claim_jobs(&self, claim: &JobClaim) -> StoreResult<Vec<ClaimedJob>> {
         check_job_queue(&claim.queue)?;
         let claim = JobClaim { max_jobs: claim.max_jobs.min(MAX_CLAIMED_JOBS), ..claim.clone() };
-        let claimed = self.claim(&claim, |tx, claim| Box::pin(claim::claim(tx, claim))).await?;
+        let claimed = self
+            .claim(&(&self.inner.floors, claim), |tx, (floors, claim)| {
+                Box::pin(claim::claim(tx, floors, claim))
+            })
+            .await?;
         Ok(claimed.unwrap_or_default())
     }
 

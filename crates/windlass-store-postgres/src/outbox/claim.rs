@@ -9,19 +9,20 @@ use windlass_core::store::sink_queue;
 use super::dead;
 use crate::claim::{Candidates, Changes};
 use crate::error::Outcome;
+use crate::floor::Floors;
 use crate::lane::Lane;
 use crate::row::{get, timestamp};
 use crate::tx::Tx;
 
 /// Takes messages.
-pub(super) async fn claim(tx: &Tx, claim: &MessageClaim) -> Outcome<Vec<ClaimedMessages>> {
+pub(super) async fn claim(tx: &Tx, floors: &Floors, claim: &MessageClaim) -> Outcome<Vec<ClaimedMessages>> {
     let known = tx.query_opt("SELECT FROM sink WHERE name = $1", &[&claim.sink.as_str()]).await?;
     if known.is_none() {
         return Err(StoreError::Invalid(format!("sink {} was never registered", claim.sink)).into());
     }
     let queue = sink_queue(&claim.sink);
     let mut candidates =
-        Candidates::new(&queue, claim.max_messages, claim.max_per_partition, claim.max_attempts);
+        Candidates::new(floors, &queue, claim.max_messages, claim.max_per_partition, claim.max_attempts);
     let mut changes = Changes::default();
     let (mut claimed, mut room, mut began_at) = (Vec::new(), claim.max_messages, None);
     loop {
@@ -56,7 +57,8 @@ struct Found {
     message: Message,
 }
 
-/// The messages for the sink among the next ones of each lane, lane by lane.
+/// The messages for the sink among the next ones of each lane, lane by lane. The limit
+/// says nothing new; it keeps the planner from joining with the whole table.
 async fn messages(tx: &Tx, lanes: &[Lane], sink: &Sink, max_per_lane: u32) -> Outcome<Vec<Found>> {
     let column = |of: &dyn Fn(&Lane) -> i64| lanes.iter().map(of).collect::<Vec<i64>>();
     let partitions: Vec<Option<i64>> = lanes.iter().map(|lane| lane.partition_id).collect();
@@ -64,8 +66,9 @@ async fn messages(tx: &Tx, lanes: &[Lane], sink: &Sink, max_per_lane: u32) -> Ou
         .query(
             "SELECT run.id, seq, idempotency_key, topic, payload, created_at_ms
              FROM unnest($1::BIGINT[], $2::BIGINT[], $3::BIGINT[], $4::BIGINT[]) WITH ORDINALITY
-                 AS run (id, partition_id, head, last, place)
-             JOIN message ON message.partition_id = run.partition_id AND seq BETWEEN head AND last
+                     AS run (id, partition_id, head, last, place),
+                 LATERAL (SELECT * FROM message WHERE partition_id = run.partition_id AND seq BETWEEN head AND last
+                          ORDER BY seq LIMIT last - head + 1) AS next_messages
              WHERE only_sink IS NULL OR only_sink = $5 ORDER BY place, seq",
             &[
                 &column(&|lane| lane.id),

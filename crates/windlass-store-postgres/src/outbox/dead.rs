@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use tokio_postgres::Row;
-use windlass_core::job::JobId;
+use windlass_core::job::{JobId, bounded_error};
 use windlass_core::name::Sink;
 use windlass_core::outbox::{DeadMessage, Message};
 use windlass_core::store::{SINK_QUEUE_PREFIX, sink_queue};
@@ -11,7 +11,7 @@ use windlass_core::store::{SINK_QUEUE_PREFIX, sink_queue};
 use super::deliver::next_for;
 use super::publish::{Entry, append};
 use crate::error::Outcome;
-use crate::lane::{Lane, storable_error};
+use crate::lane::Lane;
 use crate::row::{damaged, get, name, timestamp, unsigned};
 use crate::tx::Tx;
 
@@ -29,7 +29,7 @@ pub(super) async fn bury(tx: &Tx, lane: &Lane, reason: &str) -> Outcome<i64> {
              idempotency_key, topic)
          SELECT lane.id, seq, queue, key, payload, attempts, $3, created_at_ms, $4, idempotency_key, topic
          FROM lane JOIN message USING (partition_id) WHERE lane.id = $1 AND seq = $2",
-        &[&lane.id, &seq, &storable_error(reason), &lane.now.as_ms()],
+        &[&lane.id, &seq, &bounded_error(reason), &lane.now.as_ms()],
     )
     .await?;
     Ok(seq)

@@ -31,7 +31,11 @@ impl Outbox for PostgresStore {
     async fn claim_messages(&self, claim: &MessageClaim) -> StoreResult<Vec<ClaimedMessages>> {
         let max_messages = claim.max_messages.min(MAX_CLAIMED_MESSAGES);
         let claim = MessageClaim { max_messages, ..claim.clone() };
-        let claimed = self.claim(&claim, |tx, claim| Box::pin(claim::claim(tx, claim))).await?;
+        let claimed = self
+            .claim(&(&self.inner.floors, claim), |tx, (floors, claim)| {
+                Box::pin(claim::claim(tx, floors, claim))
+            })
+            .await?;
         Ok(claimed.unwrap_or_default())
     }
 

@@ -42,6 +42,9 @@ pub(super) async fn prune(tx: &Tx, limit: u32) -> Outcome<u64> {
     let mut room = i64::from(limit);
     let (mut ids, mut floors) = (Vec::new(), Vec::new());
     for row in &rows {
+        if room == 0 {
+            break;
+        }
         let (id, floor, passed): (i64, i64, i64) = (get(row, 0)?, get(row, 1)?, get(row, 2)?);
         let moved = room.min(passed - floor);
         ids.push(id);

@@ -7,4 +7,5 @@ mod postgres_event;
 mod postgres_lock;
 mod postgres_lost;
 mod postgres_migrate;
+mod postgres_processes;
 mod proxy;
