@@ -56,6 +56,8 @@ codes! {
     EventConflict = "W0110";
     /// No job has this id.
     JobMissing = "W0111";
+    /// The database's schema is older than this binary's and was only to be looked at.
+    DatabaseOlder = "W0112";
     /// The database answered with an error.
     DatabaseFailed = "W0199";
     /// An RPC endpoint cannot be reached.
@@ -111,6 +113,7 @@ impl StoreError {
             Self::ReadOnly => Code::DatabaseReadOnly,
             Self::Corrupt(_) => Code::DatabaseCorrupt,
             Self::NewerSchema { .. } => Code::DatabaseNewer,
+            Self::OlderSchema { .. } => Code::DatabaseOlder,
             Self::AuthFailed { .. } => Code::DatabaseAuth,
             Self::Unreachable { .. } => Code::DatabaseUnreachable,
             Self::CursorMissing(_)

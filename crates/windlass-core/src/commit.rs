@@ -163,11 +163,6 @@ impl Commit {
     pub fn validate(&self) -> StoreResult<()> {
         self.writes.iter().try_for_each(Write::validate)
     }
-
-    /// The largest number of rows of one write.
-    pub fn largest_write(&self) -> usize {
-        self.writes.iter().map(Write::rows).max().unwrap_or(0)
-    }
 }
 
 impl Write {

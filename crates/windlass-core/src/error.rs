@@ -80,6 +80,14 @@ pub enum StoreError {
         /// The binary's.
         known: i64,
     },
+    /// An earlier version of Windlass has been here, or none, and this opening changes nothing.
+    #[error("the database has schema version {found} and has to be brought to {known} first")]
+    OlderSchema {
+        /// The database's; 0 for a new one.
+        found: i64,
+        /// The binary's.
+        known: i64,
+    },
     /// The server did not accept the user or password.
     #[error("the database refused user `{user}`")]
     AuthFailed {

@@ -27,6 +27,9 @@ use crate::time::Timestamp;
 /// The most events a page returns.
 pub const MAX_EVENT_PAGE: u32 = 10_000;
 
+/// The most cursors a listing returns.
+pub const MAX_LISTED_CURSORS: u32 = 1_000;
+
 /// A whole store.
 pub trait Store: Door + Leases + Jobs + Ranges + Cursors + Outbox + Events + Health {}
 
@@ -115,6 +118,9 @@ pub trait Ranges: Send + Sync {
 pub trait Cursors: Door {
     /// Where a cursor stands.
     async fn cursor(&self, name: &CursorName) -> StoreResult<Option<Cursor>>;
+
+    /// Every cursor by name, up to [`MAX_LISTED_CURSORS`].
+    async fn list_cursors(&self) -> StoreResult<Vec<(CursorName, Cursor)>>;
 
     /// Creates a cursor; `false` when it exists, whatever it says.
     async fn seed_cursor(&self, name: &CursorName, start: Cursor) -> StoreResult<bool> {

@@ -14,8 +14,6 @@ use crate::error::sqlite_error;
 
 /// How long a commit waits for another process that is writing.
 pub const WRITE_WAIT: Duration = Duration::from_secs(5);
-/// How long a claim waits for another process that is writing: not at all.
-pub const CLAIM_WAIT: Duration = Duration::ZERO;
 /// The write-ahead log is folded into the database at this size, in pages.
 const CHECKPOINT_PAGES: u32 = 4_000;
 /// What remains of the write-ahead log's file after a checkpoint, in bytes.

@@ -6,11 +6,11 @@ use windlass_core::commit::Written;
 use windlass_core::cursor::{Cursor, CursorMove, CursorRule};
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::name::CursorName;
-use windlass_core::store::Cursors;
+use windlass_core::store::{Cursors, MAX_LISTED_CURSORS};
 
 use crate::SqliteStore;
 use crate::error::Translate;
-use crate::row::damaged;
+use crate::row::{damaged, get, name};
 use crate::writer::Tx;
 
 #[async_trait]
@@ -19,6 +19,23 @@ impl Cursors for SqliteStore {
         let name = name.clone();
         self.read(move |tx| find(tx, &name)).await
     }
+
+    async fn list_cursors(&self) -> StoreResult<Vec<(CursorName, Cursor)>> {
+        self.read(list).await
+    }
+}
+
+fn list(tx: &Tx<'_>) -> StoreResult<Vec<(CursorName, Cursor)>> {
+    let mut statement =
+        tx.prepare("SELECT name, primary_pos, secondary FROM cursor ORDER BY name LIMIT ?1")?;
+    let mut rows = statement.query([MAX_LISTED_CURSORS]).translate()?;
+    let mut cursors = Vec::new();
+    while let Some(row) = rows.next().translate()? {
+        let (primary, secondary): (i64, String) = (get(row, 1)?, get(row, 2)?);
+        let cursor = Cursor::new(primary, secondary).map_err(|error| damaged(2, &error))?;
+        cursors.push((name(row, 0)?, cursor));
+    }
+    Ok(cursors)
 }
 
 fn find(tx: &Tx<'_>, name: &CursorName) -> StoreResult<Option<Cursor>> {

@@ -115,7 +115,7 @@ fn claim_run(
     limit: u32,
 ) -> StoreResult<Option<ClaimedMessages>> {
     let held_seq = lane.tail_seq.min(lane.done_seq + i64::from(limit));
-    let messages = messages_for(tx, &lane, held_seq)?;
+    let messages = messages_for(tx, &lane, held_seq, limit)?;
     if messages.is_empty() {
         lane::pass(tx, &lane, held_seq)?;
         return Ok(None);
@@ -131,15 +131,15 @@ fn claim_run(
     }))
 }
 
-/// A lane's messages behind its position and up to `last` that are meant for its sink.
-fn messages_for(tx: &Tx<'_>, lane: &Lane, last: i64) -> StoreResult<Vec<Message>> {
+/// A lane's first messages behind its position and up to `last` that are meant for its sink.
+fn messages_for(tx: &Tx<'_>, lane: &Lane, last: i64, limit: u32) -> StoreResult<Vec<Message>> {
     let mut statement = tx.prepare(
         "SELECT seq, idempotency_key, topic, payload, created_at_ms FROM message \
          WHERE partition_id = ?1 AND seq > ?2 AND seq <= ?3 AND (only_sink IS NULL OR only_sink = ?4) \
-         ORDER BY seq",
+         ORDER BY seq LIMIT ?5",
     )?;
     let sink = lane.queue.strip_prefix(SINK_QUEUE_PREFIX).unwrap_or_default();
-    let mut rows = statement.query((lane.partition_id, lane.done_seq, last, sink)).translate()?;
+    let mut rows = statement.query((lane.partition_id, lane.done_seq, last, sink, limit)).translate()?;
     let mut messages = Vec::new();
     while let Some(row) = rows.next().translate()? {
         messages.push(read(row)?);
@@ -174,7 +174,7 @@ fn mark_delivered(tx: &Tx<'_>, hold: DeliveryHold, up_to: i64) -> StoreResult<()
     }
     let first = lane.head();
     let behind = Lane { done_seq: up_to, ..lane };
-    let more = !messages_for(tx, &behind, behind.held_seq)?.is_empty();
+    let more = !messages_for(tx, &behind, behind.held_seq, 1)?.is_empty();
     let last = if more { up_to } else { behind.held_seq };
     lane::finish(tx, hold.lane, hold.epoch, first, last)?;
     Ok(())
@@ -182,7 +182,7 @@ fn mark_delivered(tx: &Tx<'_>, hold: DeliveryHold, up_to: i64) -> StoreResult<()
 
 /// Gives up the first message that is meant for the lane's sink.
 fn bury_head(tx: &Tx<'_>, lane: &Lane, reason: &str) -> StoreResult<()> {
-    let Some(message) = messages_for(tx, lane, lane.tail_seq)?.into_iter().next() else {
+    let Some(message) = messages_for(tx, lane, lane.tail_seq, 1)?.pop() else {
         return lane::pass(tx, lane, lane.tail_seq);
     };
     let entry = Entry {

@@ -1,8 +1,8 @@
 //! The store on embedded SQLite: one file, no server.
 //!
-//! One thread owns the only writing connection ([`writer`]); whatever writes is a
+//! One thread owns the only writing connection (`writer`); whatever writes is a
 //! closure that runs there, inside one `BEGIN IMMEDIATE` transaction. Readers have
-//! connections of their own ([`readers`]) and, in WAL mode, block nobody. Other
+//! connections of their own (`readers`) and, in WAL mode, block nobody. Other
 //! processes may open the same file: a claim then answers "nothing now" at once
 //! when one of them is writing, a commit waits up to [`connect::WRITE_WAIT`].
 //!
@@ -10,7 +10,7 @@
 //! | --- | --- |
 //! | [`connect`] | paths, pragmas, opening |
 //! | `migrate` | the schema and its versions |
-//! | `writer`, `readers` | who runs SQL where |
+//! | `writer`, `writing`, `readers` | who runs SQL where |
 //! | `lane` | the mechanics that jobs and deliveries share |
 //! | `job`, `job_list`, `dead` | jobs in lanes, listings, what was given up |
 //! | `lease`, `cursor`, `range`, `event`, `state` | one noun each |
@@ -36,6 +36,7 @@ mod readers;
 mod row;
 mod state;
 mod writer;
+mod writing;
 
 use std::sync::Arc;
 
@@ -46,6 +47,7 @@ pub use connect::{Place, SqliteOptions};
 pub use migrate::SCHEMA_VERSION;
 use readers::Readers;
 use writer::{Tx, Writer};
+use writing::Mode;
 
 /// A store on one SQLite database. Cheap to clone; all clones share one writer.
 #[derive(Clone)]
@@ -81,17 +83,19 @@ impl SqliteStore {
         durability: Durability,
         work: impl FnOnce(&Tx<'_>) -> StoreResult<T> + Send + 'static,
     ) -> StoreResult<T> {
-        self.inner.writer.run(connect::WRITE_WAIT, durability, work).await
+        let mode = match durability {
+            Durability::Full => Mode::Full,
+            Durability::Relaxed => Mode::Relaxed,
+        };
+        self.inner.writer.run(mode, work).await
     }
 
-    /// Runs a claim: `None` at once when another process is writing. A claim that
-    /// a loss of power undoes was made on a machine that is down: nobody is left to
-    /// write under its epoch, so it need not reach the disk by itself.
+    /// Runs a claim: `None` at once when another process is writing.
     async fn claim<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Tx<'_>) -> StoreResult<T> + Send + 'static,
     ) -> StoreResult<Option<T>> {
-        match self.inner.writer.run(connect::CLAIM_WAIT, Durability::Relaxed, work).await {
+        match self.inner.writer.run(Mode::Claim, work).await {
             Ok(claimed) => Ok(Some(claimed)),
             Err(StoreError::Busy) => Ok(None),
             Err(error) => Err(error),

@@ -32,9 +32,7 @@ pub(crate) fn check(connection: &Connection) -> StoreResult<()> {
     match version(connection)? {
         SCHEMA_VERSION => Ok(()),
         found if found > SCHEMA_VERSION => Err(StoreError::NewerSchema { found, known: SCHEMA_VERSION }),
-        found => Err(StoreError::Invalid(format!(
-            "the database has schema version {found} and must be brought to {SCHEMA_VERSION} by `windlass run`"
-        ))),
+        found => Err(StoreError::OlderSchema { found, known: SCHEMA_VERSION }),
     }
 }
 

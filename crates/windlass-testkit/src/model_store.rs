@@ -156,6 +156,10 @@ impl Cursors for ModelStore {
     async fn cursor(&self, name: &CursorName) -> StoreResult<Option<Cursor>> {
         self.with(|model, _| model.cursor(name))
     }
+
+    async fn list_cursors(&self) -> StoreResult<Vec<(CursorName, Cursor)>> {
+        self.with(|model, _| model.list_cursors())
+    }
 }
 
 #[async_trait]

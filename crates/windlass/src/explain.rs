@@ -29,6 +29,7 @@ pages! {
     CursorConflict: "W0109",
     EventConflict: "W0110",
     JobMissing: "W0111",
+    DatabaseOlder: "W0112",
     DatabaseFailed: "W0199",
     RpcUnreachable: "W0201",
     RpcWrongChain: "W0202",

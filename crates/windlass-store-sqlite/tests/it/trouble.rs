@@ -57,6 +57,27 @@ async fn a_claim_on_a_file_that_another_process_writes_answers_nothing_now() {
 }
 
 #[tokio::test]
+async fn a_claim_does_not_wait_with_a_commit_that_waits_for_another_process() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    let store = open(&path).await;
+    let other = Connection::open(&path).expect("another connection");
+    other.execute_batch("BEGIN IMMEDIATE").expect("the lock");
+    let waiting = tokio::spawn({
+        let store = store.clone();
+        async move { store.enqueue_jobs(vec![job("k", "{}")]).await }
+    });
+    // Whichever comes first, the claim is answered while the commit still waits.
+    assert_eq!(store.claim_jobs(&claim()).await.expect("an answer"), []);
+    tokio::task::yield_now().await;
+    assert_eq!(store.claim_jobs(&claim()).await.expect("an answer"), []);
+    assert!(!waiting.is_finished());
+    other.execute_batch("ROLLBACK").expect("the lock is free");
+    waiting.await.expect("no panic").expect("enqueued");
+    assert_eq!(store.claim_jobs(&claim()).await.expect("an answer").len(), 1);
+}
+
+#[tokio::test]
 async fn a_full_disk_is_said_and_what_was_committed_stays() {
     let folder = folder();
     let path = folder.path().join("a.db");

@@ -110,6 +110,7 @@ macro_rules! conformance {
                 cursors_of_different_names_are_independent
                 positions_read_back_exactly
                 a_cursor_seeded_in_a_commit_moves_in_the_same_commit
+                cursors_are_listed_by_name
             }
             events {
                 no_logs_are_no_rows

@@ -126,3 +126,13 @@ pub async fn a_cursor_seeded_in_a_commit_moves_in_the_same_commit(harness: &dyn 
     assert_eq!(written, expected);
     assert_eq!(position(&*store, "c").await, Some(cursor(2, "b")));
 }
+
+pub async fn cursors_are_listed_by_name(harness: &dyn Harness) {
+    let store = harness.open().await;
+    assert_eq!(store.list_cursors().await.well(), []);
+    for name in ["b", "a"] {
+        store.seed_cursor(&cursor_name(name), cursor(7, name)).await.well();
+    }
+    let listed = store.list_cursors().await.well();
+    assert_eq!(listed, [(cursor_name("a"), cursor(7, "a")), (cursor_name("b"), cursor(7, "b"))]);
+}

@@ -4,12 +4,18 @@ use windlass_core::commit::Written;
 use windlass_core::cursor::{Cursor, CursorMove, CursorRule};
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::name::CursorName;
+use windlass_core::store::MAX_LISTED_CURSORS;
 
 use super::Model;
 
 impl Model {
     pub(crate) fn cursor(&self, name: &CursorName) -> Option<Cursor> {
         self.cursors.get(name).cloned()
+    }
+
+    pub(crate) fn list_cursors(&self) -> Vec<(CursorName, Cursor)> {
+        let listed = self.cursors.iter().take(MAX_LISTED_CURSORS as usize);
+        listed.map(|(name, cursor)| (name.clone(), cursor.clone())).collect()
     }
 
     pub(super) fn seed(&mut self, name: &CursorName, start: &Cursor) -> Written {

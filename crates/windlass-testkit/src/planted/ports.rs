@@ -109,6 +109,10 @@ impl Cursors for Planted {
     async fn cursor(&self, name: &CursorName) -> StoreResult<Option<Cursor>> {
         self.inner.cursor(name).await
     }
+
+    async fn list_cursors(&self) -> StoreResult<Vec<(CursorName, Cursor)>> {
+        self.inner.list_cursors().await
+    }
 }
 
 #[async_trait]

@@ -33,7 +33,11 @@ pub(crate) async fn open(database: &Database, access: Access) -> Result<Arc<dyn 
             Ok(Arc::new(SqliteStore::open(options).await?))
         }
         Location::Postgres(url) => {
-            Ok(Arc::new(PostgresStore::open(PostgresOptions::new(url.expose_secret())).await?))
+            let options = PostgresOptions {
+                read_only: access == Access::Look,
+                ..PostgresOptions::new(url.expose_secret())
+            };
+            Ok(Arc::new(PostgresStore::open(options).await?))
         }
     }
 }
