@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use alloy_primitives::{Bloom, BloomInput};
 use async_trait::async_trait;
 
 use crate::chain::{Address, B256, BlockHeader, ChainId};
@@ -24,13 +25,45 @@ pub enum BlockTag {
     Hash(B256),
 }
 
-/// Which logs are wanted: of these contracts, with these first topics; empty means any.
+/// A block's header as a chain tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// What is kept of it.
+    pub block: BlockHeader,
+    /// Which addresses and topics its logs may have. A log that it excludes is not
+    /// there; one that is not empty wants logs.
+    pub logs_bloom: Box<Bloom>,
+}
+
+/// Which logs are wanted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LogFilter {
-    /// The contracts.
+    /// Emitted by one of these; by anybody when empty.
     pub addresses: Vec<Address>,
-    /// The events' signatures.
-    pub topics0: Vec<B256>,
+    /// For each topic the values that fit; any when empty.
+    pub topics: Vec<Vec<B256>>,
+}
+
+impl LogFilter {
+    /// Whether a log is wanted.
+    pub fn matches(&self, log: &LogEvent) -> bool {
+        let topics = log.topics.as_slice();
+        let fits = |(place, wanted): (usize, &Vec<B256>)| match topics.get(place) {
+            Some(topic) => wanted.is_empty() || wanted.contains(topic),
+            None => false,
+        };
+        (self.addresses.is_empty() || self.addresses.contains(&log.address))
+            && self.topics.iter().enumerate().all(fits)
+    }
+
+    /// Whether a block with this bloom may have wanted logs; `false` is certain.
+    pub fn may_match(&self, bloom: &Bloom) -> bool {
+        let may_have = |value: &[u8]| bloom.contains_input(BloomInput::Raw(value));
+        let any = |values: &[B256]| values.is_empty() || values.iter().any(|value| may_have(&value[..]));
+        !bloom.is_zero()
+            && (self.addresses.is_empty() || self.addresses.iter().any(|address| may_have(&address[..])))
+            && self.topics.iter().all(|values| any(values))
+    }
 }
 
 /// Where logs are wanted from.
@@ -49,7 +82,7 @@ pub trait ChainReader: Send + Sync {
     async fn chain_id(&self) -> Result<ChainId, ChainError>;
 
     /// A block's header; `None` when the endpoint does not know it.
-    async fn header(&self, block: BlockTag) -> Result<Option<BlockHeader>, ChainError>;
+    async fn header(&self, block: BlockTag) -> Result<Option<Header>, ChainError>;
 
     /// The logs of a block or range, in order.
     async fn logs(&self, span: LogSpan, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError>;
@@ -104,6 +137,59 @@ impl ChainError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chain::{BlockRef, Bytes};
+    use crate::event::Topics;
+
+    fn log(address: u8, topics: &[u8]) -> LogEvent {
+        let words: Vec<B256> = topics.iter().map(|byte| B256::repeat_byte(*byte)).collect();
+        LogEvent {
+            chain: ChainId::new(1).expect("an id"),
+            block: BlockRef { number: 1, hash: B256::ZERO },
+            log_index: 0,
+            timestamp_s: 0,
+            transaction_hash: B256::ZERO,
+            address: Address::repeat_byte(address),
+            topics: Topics::new(&words).expect("few enough"),
+            data: Bytes::new(),
+        }
+    }
+
+    fn filter(addresses: &[u8], topics: &[&[u8]]) -> LogFilter {
+        LogFilter {
+            addresses: addresses.iter().map(|byte| Address::repeat_byte(*byte)).collect(),
+            topics: topics
+                .iter()
+                .map(|values| values.iter().map(|byte| B256::repeat_byte(*byte)).collect())
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn a_filter_wants_what_it_names() {
+        let some = log(1, &[2, 3]);
+        for wanting in
+            [filter(&[], &[]), filter(&[9, 1], &[]), filter(&[1], &[&[2]]), filter(&[], &[&[], &[8, 3]])]
+        {
+            assert!(wanting.matches(&some), "{wanting:?}");
+        }
+        for not in [filter(&[9], &[]), filter(&[1], &[&[3]]), filter(&[], &[&[2], &[3], &[]])] {
+            assert!(!not.matches(&some), "{not:?}");
+        }
+    }
+
+    #[test]
+    fn a_bloom_never_excludes_what_matches() {
+        let mut bloom = Bloom::default();
+        assert!(!filter(&[], &[]).may_match(&bloom));
+        bloom.accrue_raw_log(Address::repeat_byte(1), &[B256::repeat_byte(2), B256::repeat_byte(3)]);
+        for wanting in
+            [filter(&[], &[]), filter(&[9, 1], &[]), filter(&[1], &[&[2]]), filter(&[], &[&[], &[8, 3]])]
+        {
+            assert!(wanting.may_match(&bloom), "{wanting:?}");
+        }
+        assert!(!filter(&[9], &[]).may_match(&bloom));
+        assert!(!filter(&[1], &[&[7]]).may_match(&bloom));
+    }
 
     #[test]
     fn only_passing_trouble_is_worth_a_retry() {

@@ -9,13 +9,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use windlass_core::chain::ChainId;
 use windlass_core::range::BlockRange;
+use windlass_core::reader::{BlockTag, Header, LogFilter};
 
 use super::endpoint::Endpoint;
 use super::envelope::{Answer, ErrorObject, Request};
 use super::error::RpcError;
-use super::header::{BlockTag, Header};
+use super::header::{ReadHeader, TagParam};
 use super::hex::Hex;
-use super::log::{Blocks, LogFilter, Query, RpcLog};
+use super::log::{Blocks, Query, RpcLog};
 use super::range_limit;
 use super::transport::{REQUEST_TIMEOUT, Reply, Transport};
 
@@ -65,14 +66,13 @@ impl EvmRpc {
         self.required::<Hex<u64>>("eth_blockNumber", ()).await.map(|Hex(number)| number)
     }
 
-    /// A header by tag or height; `None` when the node does not have it.
-    pub async fn header(&self, tag: BlockTag) -> Result<Option<Header>, RpcError> {
-        self.call("eth_getBlockByNumber", (tag, false)).await
-    }
-
-    /// A header by hash; `None` when the node does not have it.
-    pub async fn header_by_hash(&self, hash: B256) -> Result<Option<Header>, RpcError> {
-        self.call("eth_getBlockByHash", (hash, false)).await
+    /// A block's header; `None` when the node does not have it.
+    pub async fn header(&self, block: BlockTag) -> Result<Option<Header>, RpcError> {
+        let found: Option<ReadHeader> = match block {
+            BlockTag::Hash(hash) => self.call("eth_getBlockByHash", (hash, false)).await?,
+            tag => self.call("eth_getBlockByNumber", (TagParam(tag), false)).await?,
+        };
+        Ok(found.map(|ReadHeader(header)| header))
     }
 
     /// The logs of a range of blocks, in the order the node gives them.
@@ -87,13 +87,13 @@ impl EvmRpc {
 
     /// The code at an address; empty when there is no contract.
     pub async fn code(&self, address: Address, at: BlockTag) -> Result<Bytes, RpcError> {
-        let Hex(code) = self.required::<Hex<Vec<u8>>>("eth_getCode", (address, at)).await?;
+        let Hex(code) = self.required::<Hex<Vec<u8>>>("eth_getCode", (address, TagParam(at))).await?;
         Ok(code.into())
     }
 
     /// The balance of an address, in the chain's smallest unit.
     pub async fn balance(&self, address: Address, at: BlockTag) -> Result<U256, RpcError> {
-        self.required("eth_getBalance", (address, at)).await
+        self.required("eth_getBalance", (address, TagParam(at))).await
     }
 
     /// Any method; the result as it came, `null` included.

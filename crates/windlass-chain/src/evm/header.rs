@@ -3,46 +3,29 @@
 use alloy_primitives::{B256, Bloom};
 use serde::{Deserialize, Serialize, Serializer};
 use windlass_core::chain::BlockHeader;
+use windlass_core::reader::{BlockTag, Header};
 
 use super::hex;
 
-/// Which block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BlockTag {
-    /// The head.
-    Latest,
-    /// The last block that is safe, as the node says.
-    Safe,
-    /// The last block that is final, as the node says.
-    Finalized,
-    /// The first block.
-    Earliest,
-    /// By height.
-    Number(u64),
-}
+/// A block's tag or height, as a parameter. A hash is asked for by another method.
+pub(crate) struct TagParam(pub(crate) BlockTag);
 
-impl Serialize for BlockTag {
+impl Serialize for TagParam {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Latest => serializer.serialize_str("latest"),
-            Self::Safe => serializer.serialize_str("safe"),
-            Self::Finalized => serializer.serialize_str("finalized"),
-            Self::Earliest => serializer.serialize_str("earliest"),
-            Self::Number(number) => serializer.collect_str(&format_args!("{number:#x}")),
+        match self.0 {
+            BlockTag::Latest => serializer.serialize_str("latest"),
+            BlockTag::Safe => serializer.serialize_str("safe"),
+            BlockTag::Finalized => serializer.serialize_str("finalized"),
+            BlockTag::Number(number) => serializer.collect_str(&format_args!("{number:#x}")),
+            BlockTag::Hash(hash) => serializer.collect_map([("blockHash", hash)]),
         }
     }
 }
 
-/// A block's header with its bloom.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// A header as it is read.
+#[derive(Deserialize)]
 #[serde(from = "Wire")]
-pub struct Header {
-    /// What is kept of it.
-    pub block: BlockHeader,
-    /// Which addresses and topics its logs may have: a log that the bloom excludes
-    /// is not there, and a bloom that is not empty wants logs.
-    pub logs_bloom: Box<Bloom>,
-}
+pub(crate) struct ReadHeader(pub(crate) Header);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -59,7 +42,7 @@ struct Wire {
     logs_bloom: [u8; 256],
 }
 
-impl From<Wire> for Header {
+impl From<Wire> for ReadHeader {
     fn from(wire: Wire) -> Self {
         let block = BlockHeader {
             number: wire.number,
@@ -67,7 +50,7 @@ impl From<Wire> for Header {
             parent_hash: B256::from(wire.parent_hash),
             timestamp_s: wire.timestamp,
         };
-        Self { block, logs_bloom: Box::new(Bloom::from(wire.logs_bloom)) }
+        Self(Header { block, logs_bloom: Box::new(Bloom::from(wire.logs_bloom)) })
     }
 }
 
@@ -78,6 +61,7 @@ mod tests {
     #[test]
     fn tags_are_words_or_hexadecimal() {
         let tags = [BlockTag::Latest, BlockTag::Finalized, BlockTag::Number(0), BlockTag::Number(255)];
+        let tags = tags.map(TagParam);
         let text = serde_json::to_string(&tags).expect("json");
         assert_eq!(text, r#"["latest","finalized","0x0","0xff"]"#);
     }
@@ -89,9 +73,9 @@ mod tests {
             "number": "0x1f", "hash": zeros(32), "parentHash": zeros(32), "timestamp": "0x5",
             "logsBloom": zeros(256), "transactions": [], "difficulty": "0x0",
         });
-        let header: Header = serde_json::from_str(&json.to_string()).expect("a header");
+        let ReadHeader(header) = serde_json::from_str(&json.to_string()).expect("a header");
         assert_eq!((header.block.number, header.block.timestamp_s), (31, 5));
         json["hash"] = serde_json::Value::Null;
-        assert!(serde_json::from_str::<Header>(&json.to_string()).is_err());
+        assert!(serde_json::from_str::<ReadHeader>(&json.to_string()).is_err());
     }
 }

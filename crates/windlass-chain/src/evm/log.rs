@@ -6,22 +6,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use windlass_core::chain::{BlockRef, ChainId};
 use windlass_core::event::{LogEvent, MAX_TOPICS, Topics};
 use windlass_core::range::BlockRange;
+use windlass_core::reader::LogFilter;
 
 use super::hex::{self, Hex};
 
-/// Which logs of a block are wanted.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct LogFilter {
-    /// Emitted by one of these; by anybody when empty.
-    #[serde(rename = "address", skip_serializing_if = "Vec::is_empty")]
-    pub addresses: Vec<Address>,
-    /// For each topic the values that fit; any when empty.
-    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "wanted_topics")]
-    pub topics: Vec<Vec<B256>>,
-}
-
-/// "Any" is `null` on the wire: nodes disagree about an empty list.
-fn wanted_topics<S: Serializer>(topics: &[Vec<B256>], serializer: S) -> Result<S::Ok, S::Error> {
+fn wanted_topics<S: Serializer>(topics: &&[Vec<B256>], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(topics.iter().map(|values| Some(values).filter(|values| !values.is_empty())))
 }
 
@@ -42,13 +31,16 @@ pub(crate) struct Query<'a> {
     to_block: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     block_hash: Option<B256>,
-    #[serde(flatten)]
-    filter: &'a LogFilter,
+    #[serde(rename = "address", skip_serializing_if = "<[_]>::is_empty")]
+    addresses: &'a [Address],
+    #[serde(skip_serializing_if = "<[_]>::is_empty", serialize_with = "wanted_topics")]
+    topics: &'a [Vec<B256>],
 }
 
 impl<'a> Query<'a> {
     pub(crate) fn new(blocks: Blocks, filter: &'a LogFilter) -> Self {
-        let none = Self { from_block: None, to_block: None, block_hash: None, filter };
+        let LogFilter { addresses, topics } = filter;
+        let none = Self { from_block: None, to_block: None, block_hash: None, addresses, topics };
         match blocks {
             Blocks::Range(range) => Self {
                 from_block: Some(format!("{:#x}", range.from)),

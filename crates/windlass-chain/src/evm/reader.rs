@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use windlass_core::chain::{B256, BlockHeader, ChainId};
+use windlass_core::chain::{B256, ChainId};
 use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
-use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, LogFilter, LogSpan};
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan};
 
 use super::client::EvmRpc;
 use super::error::RpcError;
+use super::log;
 use super::range_limit::RangeAdvice;
-use super::{header, log};
 
 /// How nodes say that they do not have a block that was asked for by its hash.
 const UNKNOWN_BLOCK_WORDS: [&str; 4] =
@@ -37,7 +37,7 @@ impl EvmReader {
             if times.contains_key(&block.hash) {
                 continue;
             }
-            let found = self.rpc.header_by_hash(block.hash).await?;
+            let found = self.rpc.header(BlockTag::Hash(block.hash)).await?;
             let unknown = || ChainError::new(ChainErrorKind::UnknownBlock, format!("block {block} is gone"));
             times.insert(block.hash, found.ok_or_else(unknown)?.block.timestamp_s);
         }
@@ -51,23 +51,14 @@ impl ChainReader for EvmReader {
         Ok(self.rpc.chain_id().await?)
     }
 
-    async fn header(&self, block: BlockTag) -> Result<Option<BlockHeader>, ChainError> {
-        let found = match block {
-            BlockTag::Hash(hash) => self.rpc.header_by_hash(hash).await?,
-            BlockTag::Latest => self.rpc.header(header::BlockTag::Latest).await?,
-            BlockTag::Safe => self.rpc.header(header::BlockTag::Safe).await?,
-            BlockTag::Finalized => self.rpc.header(header::BlockTag::Finalized).await?,
-            BlockTag::Number(number) => self.rpc.header(header::BlockTag::Number(number)).await?,
-        };
-        Ok(found.map(|header| header.block))
+    async fn header(&self, block: BlockTag) -> Result<Option<Header>, ChainError> {
+        Ok(self.rpc.header(block).await?)
     }
 
     async fn logs(&self, span: LogSpan, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
-        let topics = if filter.topics0.is_empty() { vec![] } else { vec![filter.topics0.clone()] };
-        let filter = log::LogFilter { addresses: filter.addresses.clone(), topics };
         let mut logs = match span {
-            LogSpan::Block(hash) => self.rpc.logs_by_hash(hash, &filter).await?,
-            LogSpan::Range(range) => self.rpc.logs(range, &filter).await?,
+            LogSpan::Block(hash) => self.rpc.logs_by_hash(hash, filter).await?,
+            LogSpan::Range(range) => self.rpc.logs(range, filter).await?,
         };
         check_span(span, &logs)?;
         logs.sort_by_key(|log| (log.block.number, log.log_index));

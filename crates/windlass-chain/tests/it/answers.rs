@@ -2,8 +2,8 @@
 
 use alloy_primitives::{Address, B256};
 use serde_json::json;
-use windlass_chain::evm::{BlockTag, LogFilter};
 use windlass_core::range::BlockRange;
+use windlass_core::reader::{BlockTag, LogFilter};
 
 use crate::server::{result, serve};
 
@@ -33,7 +33,7 @@ async fn a_header_or_none() {
     assert_eq!(server.request()["params"], json!(["0x10", false]));
 
     let server = serve(result("null"));
-    assert_eq!(server.client().header_by_hash(B256::ZERO).await, Ok(None));
+    assert_eq!(server.client().header(BlockTag::Hash(B256::ZERO)).await, Ok(None));
 }
 
 #[tokio::test]
@@ -63,7 +63,7 @@ async fn code_balance_and_anything_else() {
     let code = server.client().code(Address::ZERO, BlockTag::Latest).await.expect("code");
     assert_eq!(code.as_ref(), [0x60, 0x01]);
     let server = serve(result(r#""0x10000000000000000""#));
-    let balance = server.client().balance(Address::ZERO, BlockTag::Earliest).await.expect("a balance");
+    let balance = server.client().balance(Address::ZERO, BlockTag::Number(0)).await.expect("a balance");
     assert_eq!(balance.to_string(), "18446744073709551616");
     let server = serve(result(r#"{"any":1}"#));
     let params = serde_json::value::to_raw_value(&json!([1, "x"])).expect("json");

@@ -3,10 +3,11 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
-use windlass_chain::evm::{EvmRpc, LogFilter, RangeAdvice, RpcError};
+use windlass_chain::evm::{EvmRpc, RangeAdvice, RpcError};
 use windlass_core::code::Code;
 use windlass_core::error::RetryAdvice;
 use windlass_core::range::BlockRange;
+use windlass_core::reader::LogFilter;
 
 use crate::server::{error, http, install_tls, result, serve};
 

@@ -16,9 +16,9 @@ use windlass_core::cursor::{Cursor, CursorRule};
 use windlass_core::error::{RetryAdvice, StoreError};
 use windlass_core::event::LogEvent;
 use windlass_core::lease::Lease;
-use windlass_core::name::{CursorName, LeaseName, NameError, Owner, Partition};
+use windlass_core::name::{CursorName, LeaseName, NameError, Owner, Partition, StateKey};
 use windlass_core::outbox::NewMessage;
-use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, LogFilter, LogSpan};
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan};
 use windlass_core::store::Store;
 
 use super::ancestor::common_ancestor;
@@ -44,6 +44,11 @@ pub struct FollowOptions {
     /// A reorg deeper than this is not believed.
     pub max_reorg_depth: u32,
 }
+
+/// A step ends early at this many logs, so that its commit stays within bounds.
+const MAX_LOGS_PER_STEP: usize = 20_000;
+/// A step ends early when this share of the lease has passed, so that it commits in time.
+const LEASE_SHARE_PER_STEP: u32 = 3;
 
 /// What a step did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +113,7 @@ pub struct Follower {
     lease_name: LeaseName,
     cursor_name: CursorName,
     partition: Partition,
+    generation_key: StateKey,
     lease: Option<Lease>,
 }
 
@@ -122,6 +128,7 @@ impl Follower {
         Ok(Self {
             lease_name: LeaseName::new(subject.clone())?,
             cursor_name: CursorName::new(format!("{subject}/head"))?,
+            generation_key: StateKey::new(format!("{subject}/generation"))?,
             partition: Partition::new(subject)?,
             options,
             store,
@@ -179,34 +186,60 @@ impl Follower {
     /// that height yet merely lags.
     async fn is_canonical(&self, position: &BlockRef) -> Result<bool, FollowError> {
         let header = self.reader.header(BlockTag::Number(position.number)).await?;
-        Ok(header.is_none_or(|header| header.hash == position.hash))
+        Ok(header.is_none_or(|header| header.block.hash == position.hash))
     }
 
     /// Stores the blocks that stand on the last stored one.
     async fn advance(&self, lease: &Lease, from: Option<BlockRef>) -> Result<Followed, FollowError> {
+        let begun = tokio::time::Instant::now();
         let (mut headers, mut events) = (Vec::new(), Vec::new());
         let mut last = from;
-        while headers.len() < self.options.max_blocks_per_step as usize {
+        while headers.len() < self.options.max_blocks_per_step as usize
+            && events.len() < MAX_LOGS_PER_STEP
+            && begun.elapsed() < self.options.lease_ttl / LEASE_SHARE_PER_STEP
+        {
             let next = last.map_or(self.options.start_block, |block| block.number + 1);
             let Some(header) = self.reader.header(BlockTag::Number(next)).await? else { break };
-            if last.is_some_and(|parent| !header.follows(&parent)) {
+            if last.is_some_and(|parent| !header.block.follows(&parent)) {
                 break;
             }
-            match self.reader.logs(LogSpan::Block(header.hash), &self.options.filter).await {
+            match self.logs_of(&header).await {
                 Ok(logs) => events.extend(logs),
                 // The block was reorganised away between the two questions, or the node lags.
-                Err(error) if error.kind == ChainErrorKind::UnknownBlock => break,
+                Err(error) if error.kind == ChainErrorKind::UnknownBlock && !headers.is_empty() => break,
                 Err(error) => return Err(error.into()),
             }
-            last = Some(header.block_ref());
-            headers.push(header);
+            last = Some(header.block.block_ref());
+            headers.push(header.block);
         }
         if headers.is_empty() {
             return Ok(Followed::Idle);
         }
         let advanced = Followed::Advanced { blocks: headers.len() as u64, events: events.len() as u64 };
-        self.store.commit(self.advancing(from.is_none(), headers, events, lease)).await?;
+        let generation = self.generation().await?;
+        self.store
+            .commit(self.advancing(from.is_none(), headers, events, generation).under_lease(lease))
+            .await?;
         Ok(advanced)
+    }
+
+    /// A block's logs. A node that lags may answer with none for a block that it
+    /// does not have; where the header's bloom speaks against that, all logs of the
+    /// block are asked for: they cannot be none.
+    async fn logs_of(&self, header: &Header) -> Result<Vec<LogEvent>, ChainError> {
+        let (span, filter) = (LogSpan::Block(header.block.hash), &self.options.filter);
+        let logs = self.reader.logs(span, filter).await?;
+        if !logs.is_empty() || !filter.may_match(&header.logs_bloom) {
+            return Ok(logs);
+        }
+        let mut all = self.reader.logs(span, &LogFilter::default()).await?;
+        if all.is_empty() {
+            let told =
+                format!("the endpoint has no logs for block {}, whose bloom has some", header.block.number);
+            return Err(ChainError::new(ChainErrorKind::UnknownBlock, told));
+        }
+        all.retain(|log| filter.matches(log));
+        Ok(all)
     }
 
     fn advancing(
@@ -214,7 +247,7 @@ impl Follower {
         first: bool,
         headers: Vec<BlockHeader>,
         events: Vec<LogEvent>,
-        lease: &Lease,
+        generation: u64,
     ) -> Commit {
         let mut writes = Vec::with_capacity(4);
         if let Some((oldest, newest)) = headers.first().zip(headers.last()) {
@@ -225,29 +258,32 @@ impl Follower {
                 Write::AdvanceCursor { name, to, rule: CursorRule::Identified }
             });
             if !events.is_empty() {
-                let message = self.message("events.added", oldest.number, newest, events.len());
+                let newest = newest.block_ref();
+                let message = self.message("events.added", generation, oldest.number, newest, events.len());
                 writes.push(Write::Publish(vec![message]));
             }
         }
         writes.push(Write::Events(events));
         writes.push(Write::Blocks { chain: self.options.chain, headers });
         // What was read from a chain can be read again.
-        Commit::of(writes).under_lease(lease).relaxed()
+        Commit::of(writes).relaxed()
     }
 
     /// Takes back what stands above the common ancestor.
     async fn go_back(&self, lease: &Lease, position: BlockRef) -> Result<Followed, FollowError> {
-        let (chain, depth) = (self.options.chain, self.options.max_reorg_depth);
-        let ancestor = common_ancestor(&*self.store, &*self.reader, chain, position.number, depth).await?;
+        let chain = self.options.chain;
+        let ancestor = common_ancestor(&*self.store, &*self.reader, &self.options, position.number).await?;
         let from_block = ancestor.number + 1;
+        let generation = self.generation().await? + 1;
         let writes = vec![
             Write::ResetCursor {
                 name: self.cursor_name.clone(),
                 expected: cursor_at(position),
-                to: cursor_at(ancestor.block_ref()),
+                to: cursor_at(ancestor),
             },
             Write::Retract { chain, from_block },
-            Write::Publish(vec![self.message("events.removed", from_block, &ancestor, 0)]),
+            Write::PutState { key: self.generation_key.clone(), value: Some(generation.to_string()) },
+            Write::Publish(vec![self.message("events.removed", generation, from_block, ancestor, 0)]),
         ];
         let written = self.store.commit(Commit::of(writes).under_lease(lease).relaxed()).await?;
         let depth = position.number - ancestor.number;
@@ -255,17 +291,32 @@ impl Follower {
         Ok(Followed::Reorganised { depth, retracted: retracted(&written) })
     }
 
+    /// How often stored blocks were taken back. It is a part of every message's
+    /// key: a block that leaves the chain and comes back is another fact.
+    async fn generation(&self) -> Result<u64, FollowError> {
+        let stored = self.store.state(&self.generation_key).await?;
+        Ok(stored.and_then(|text| text.parse().ok()).unwrap_or(0))
+    }
+
     /// A message that stands for a whole run of blocks; delivery expands it.
-    fn message(&self, topic: &str, from_block: u64, last: &BlockHeader, events: usize) -> NewMessage {
+    fn message(
+        &self,
+        topic: &str,
+        generation: u64,
+        from_block: u64,
+        head: BlockRef,
+        events: usize,
+    ) -> NewMessage {
         let payload = serde_json::json!({
             "chain": self.options.chain,
+            "generation": generation,
             "from_block": from_block,
-            "head": last.block_ref(),
+            "head": head,
             "events": events,
         });
         NewMessage {
             partition: self.partition.clone(),
-            idempotency_key: format!("{topic}/{from_block}/{}", last.hash),
+            idempotency_key: format!("{topic}/{generation}/{from_block}/{}", head.hash),
             topic: topic.to_owned(),
             payload: payload.to_string(),
         }
@@ -298,6 +349,10 @@ impl FollowError {
                 RetryAdvice::After(Duration::from_millis(50))
             }
             Self::Store(error) => error.retry(),
+            // One block cannot be asked for in parts; a node that found it too large was in trouble.
+            Self::Chain(ChainError { kind: ChainErrorKind::RangeTooLarge { .. }, .. }) => {
+                RetryAdvice::After(Duration::from_secs(1))
+            }
             Self::Chain(error) => error.retry,
             Self::Name(_) | Self::TooDeep { .. } | Self::StrangeCursor { .. } => RetryAdvice::Never,
         }

@@ -26,7 +26,7 @@ pub(super) fn new(world: &World, store: Arc<dyn Store>) -> Result<Follower, Fail
     let options = FollowOptions {
         chain,
         start_block: 0,
-        filter: LogFilter { addresses: vec![world.contract], topics0: vec![World::topic()] },
+        filter: LogFilter { addresses: vec![world.contract], topics: vec![vec![World::topic()]] },
         owner: Owner::new(format!("demo-{}", std::process::id())).map_err(unexpected)?,
         lease_ttl: Duration::from_secs(30),
         poll_interval: POLL_INTERVAL,

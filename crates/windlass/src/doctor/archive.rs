@@ -1,7 +1,8 @@
 //! How much history an endpoint keeps: blocks for collecting, state for calls.
 
-use windlass_chain::evm::{BlockTag, RpcError};
+use windlass_chain::evm::RpcError;
 use windlass_core::chain::Address;
+use windlass_core::reader::BlockTag;
 
 use super::chain::Probe;
 use super::report::Finding;

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use secrecy::ExposeSecret;
-use windlass_chain::evm::{BlockTag, EvmRpc, Header, RpcError};
+use windlass_chain::evm::{EvmRpc, RpcError};
 use windlass_core::chain::ChainId;
 use windlass_core::code::Code;
+use windlass_core::reader::{BlockTag, Header};
 
 use super::database::machine_now;
 use super::report::Finding;

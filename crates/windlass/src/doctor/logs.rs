@@ -1,8 +1,9 @@
 //! How large a range of blocks an endpoint grants `eth_getLogs`.
 
-use windlass_chain::evm::{LogFilter, RangeAdvice, RpcError};
+use windlass_chain::evm::{RangeAdvice, RpcError};
 use windlass_core::chain::{Address, B256};
 use windlass_core::range::BlockRange;
+use windlass_core::reader::LogFilter;
 
 use super::chain::Probe;
 use super::report::Finding;

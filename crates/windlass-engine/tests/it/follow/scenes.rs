@@ -1,13 +1,15 @@
 //! Single scenes, each with one thing that can go wrong.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use windlass_core::error::StoreError;
+use windlass_core::error::{RetryAdvice, StoreError};
 use windlass_core::name::Sink;
 use windlass_core::outbox::{MessageClaim, SinkStart};
 use windlass_devnet::chain::ReorgOptions;
+use windlass_devnet::faults::{Kind, Plan};
 use windlass_engine::collect::follow::{FollowError, Followed};
 use windlass_engine::supervise::{Ending, Supervisor};
 use windlass_testkit::harness::Harness;
@@ -40,8 +42,12 @@ async fn what_was_added_and_removed_leaves_in_order() {
     let mut follower = world.follower("a", store.clone());
     world.mine(3);
     assert!(reach_head(&mut follower).await);
-    world.chain.reorg(1, &ReorgOptions::default()).expect("a reorg");
-    assert!(reach_head(&mut follower).await);
+    for _ in 0..2 {
+        // Twice down to the same ancestor: two retractions, not one said twice.
+        let depth = world.chain.head().number() - 1;
+        world.chain.reorg(depth, &ReorgOptions::default()).expect("a reorg");
+        assert!(reach_head(&mut follower).await);
+    }
     let claim = MessageClaim {
         sink,
         owner: windlass_core::name::Owner::new("d").expect("an owner"),
@@ -52,7 +58,59 @@ async fn what_was_added_and_removed_leaves_in_order() {
     };
     let claimed = store.claim_messages(&claim).await.expect("claimed");
     let topics: Vec<&str> = claimed[0].messages.iter().map(|message| message.topic.as_str()).collect();
-    assert_eq!(topics, ["events.added", "events.removed", "events.added"]);
+    assert_eq!(topics, ["events.added", "events.removed", "events.added", "events.removed", "events.added"]);
+    let keys: BTreeSet<&str> =
+        claimed[0].messages.iter().map(|message| message.idempotency_key.as_str()).collect();
+    assert_eq!(keys.len(), 5, "no two facts share a key");
+}
+
+#[tokio::test]
+async fn a_lagging_node_without_logs_makes_no_hole() {
+    let world = World::new(3).await;
+    let store = world.database().await.open().await;
+    let mut follower = world.follower("a", store.clone());
+    world.faults.set("lag=4of5:2:empty".parse().expect("a plan"));
+    for _ in 0..10 {
+        world.mine(2);
+        for _ in 0..5 {
+            let _ = follower.step().await;
+        }
+    }
+    world.faults.set(Plan::default());
+    assert!(reach_head(&mut follower).await);
+    assert!(world.faults.counts().get(Kind::Lag) > 0, "the node lagged");
+    assert_eq!(world.difference(&*store).await, None);
+}
+
+#[tokio::test]
+async fn a_lagging_node_is_not_taken_for_a_deep_reorg() {
+    let world = World::new(5).await;
+    let store = world.database().await.open().await;
+    let mut follower = world.follower("a", store.clone());
+    (0..30).for_each(|_| world.mine(1));
+    assert!(reach_head(&mut follower).await);
+    world.chain.reorg(1, &ReorgOptions::default()).expect("a reorg");
+    world.faults.set("lag=3of5:20".parse().expect("a plan"));
+    loop {
+        match follower.step().await {
+            Ok(Followed::Reorganised { depth, .. }) => break assert_eq!(depth, 1),
+            Ok(_) => {}
+            Err(error) => assert!(matches!(error.retry(), RetryAdvice::After(_)), "{error}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_first_block_ever_stored_may_be_replaced() {
+    let mut world = World::new(1).await;
+    (0..5).for_each(|_| world.mine(1));
+    world.start_block = world.chain.head().number();
+    let store = world.database().await.open().await;
+    let mut follower = world.follower("a", store.clone());
+    assert!(reach_head(&mut follower).await);
+    world.chain.reorg(1, &ReorgOptions::default()).expect("a reorg");
+    assert!(reach_head(&mut follower).await);
+    assert_eq!(world.difference(&*store).await, None);
 }
 
 #[tokio::test]

@@ -20,7 +20,10 @@ const SEEDS: u64 = 40;
 const SOAK_SEEDS: u64 = 1_000;
 const STEPS: u32 = 150;
 /// What the endpoint does in bad times.
-const BAD_TIMES: &str = "429=0.05:0s,503=0.05,reset=0.05,truncate=0.05,lag=2of5:3";
+const BAD_TIMES: [&str; 2] = [
+    "429=0.05:0s,503=0.05,reset=0.05,truncate=0.05,lag=2of5:3",
+    "429=0.05:0s,503=0.05,reset=0.05,truncate=0.05,lag=2of5:9:empty",
+];
 
 type Counts = BTreeMap<&'static str, u64>;
 
@@ -39,7 +42,7 @@ async fn simulate(seed: u64, fault: Fault, counts: &mut Counts) -> Option<String
         match random.random_range(0..100) {
             0..=29 => world.mine(random.random_range(0..4)),
             30..=36 => reorg(&world, &mut random, counts),
-            37..=39 => world.faults.set(plan(BAD_TIMES)),
+            37..=39 => world.faults.set(plan(BAD_TIMES[random.random_range(0..2)])),
             40..=43 => world.faults.set(Plan::default()),
             44..=46 => {
                 // The worker dies without a word; another takes over when the lease has run out.

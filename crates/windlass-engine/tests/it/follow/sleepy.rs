@@ -5,9 +5,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use windlass_core::chain::{BlockHeader, ChainId};
+use windlass_core::chain::ChainId;
 use windlass_core::event::LogEvent;
-use windlass_core::reader::{BlockTag, ChainError, ChainReader, LogFilter, LogSpan};
+use windlass_core::reader::{BlockTag, ChainError, ChainReader, Header, LogFilter, LogSpan};
 
 type Dream = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -29,7 +29,7 @@ impl ChainReader for SleepyReader {
         self.inner.chain_id().await
     }
 
-    async fn header(&self, block: BlockTag) -> Result<Option<BlockHeader>, ChainError> {
+    async fn header(&self, block: BlockTag) -> Result<Option<Header>, ChainError> {
         self.inner.header(block).await
     }
 

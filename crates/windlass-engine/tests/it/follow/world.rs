@@ -34,6 +34,7 @@ pub(super) struct World {
     pub(super) contract: Address,
     pub(super) faults: Faults,
     pub(super) clock: Arc<ManualClock>,
+    pub(super) start_block: u64,
     server: ServerHandle,
 }
 
@@ -49,7 +50,7 @@ impl World {
         let faults = Faults::new(seed, Plan::default());
         let options = ServerOptions { faults: Some(faults.clone()), ..ServerOptions::default() };
         let server = Server::start(Arc::new(chain.clone()), options).await.expect("a server");
-        Self { chain, contract, faults, clock: Arc::new(ManualClock::new()), server }
+        Self { chain, contract, faults, clock: Arc::new(ManualClock::new()), start_block: 0, server }
     }
 
     pub(super) async fn database(&self) -> Database {
@@ -81,8 +82,8 @@ impl World {
     ) -> Follower {
         let options = FollowOptions {
             chain: self.chain_id(),
-            start_block: 0,
-            filter: Wanted { addresses: vec![self.contract], topics0: vec![] },
+            start_block: self.start_block,
+            filter: Wanted { addresses: vec![self.contract], topics: vec![] },
             owner: Owner::new(name).expect("an owner"),
             lease_ttl: LEASE_TTL,
             poll_interval: Duration::from_millis(1),
@@ -114,7 +115,8 @@ impl World {
 
     /// What differs between the store and the chain: logs, headers, or the position.
     pub(super) async fn difference(&self, store: &dyn Store) -> Option<String> {
-        let logs = self.chain.canonical_logs(&LogFilter::all().address(self.contract));
+        let logs =
+            self.chain.canonical_logs(&LogFilter::range(self.start_block, u64::MAX).address(self.contract));
         let truth: Vec<(B256, u64)> =
             logs.iter().map(|log| (log.block_hash.expect("mined"), log.log_index.expect("mined"))).collect();
         let events = store.events(self.chain_id(), (0, 0), MAX_EVENT_PAGE).await.expect("events");
@@ -129,7 +131,7 @@ impl World {
         }
         let head = self.chain.head();
         let headers = store.blocks(self.chain_id(), 0, MAX_EVENT_PAGE).await.expect("blocks");
-        for number in 0..=head.number() {
+        for number in self.start_block..=head.number() {
             let hash = self.chain.block(number).expect("a block").hash();
             if !headers.iter().any(|header| (header.number, header.hash) == (number, hash)) {
                 return Some(format!("block {number} is missing"));
