@@ -58,6 +58,8 @@ codes! {
     JobMissing = "W0111";
     /// The database's schema is older than this binary's and was only to be looked at.
     DatabaseOlder = "W0112";
+    /// The answer to a commit was lost, and whether it was made is unknown.
+    CommitUnsettled = "W0113";
     /// The database answered with an error.
     DatabaseFailed = "W0199";
     /// An RPC endpoint cannot be reached.
@@ -114,6 +116,7 @@ impl StoreError {
             Self::Corrupt(_) => Code::DatabaseCorrupt,
             Self::NewerSchema { .. } => Code::DatabaseNewer,
             Self::OlderSchema { .. } => Code::DatabaseOlder,
+            Self::OutcomeUnknown { .. } => Code::CommitUnsettled,
             Self::AuthFailed { .. } => Code::DatabaseAuth,
             Self::Unreachable { .. } => Code::DatabaseUnreachable,
             Self::CursorMissing(_)

@@ -44,9 +44,9 @@ pub enum StoreError {
     /// A log of another fork stands under the same key.
     #[error("{count} logs of chain {chain} contradict stored ones of other blocks with the same number")]
     EventConflict {
-        /// Which chain.
+        /// Which chain; the lowest, if it is several.
         chain: i64,
-        /// How many.
+        /// How many, of all chains.
         count: u64,
     },
     /// A unique job exists already.
@@ -102,6 +102,13 @@ pub enum StoreError {
         /// Why.
         reason: String,
     },
+    /// The answer to a commit was lost, and the server could not be asked again in
+    /// time: it was made or it was not, and must be looked up before it is repeated.
+    #[error("the answer to a commit was lost at {place}, and whether it was made is unknown")]
+    OutcomeUnknown {
+        /// Host and port, or path; never a whole URL.
+        place: String,
+    },
     /// The store was shut down.
     #[error("the store is closed")]
     Closed,
@@ -131,5 +138,6 @@ mod tests {
         assert!(matches!(StoreError::Busy.retry(), RetryAdvice::After(_)));
         assert_eq!(StoreError::Fenced { what: "x".into(), epoch: 1 }.retry(), RetryAdvice::Never);
         assert_eq!(StoreError::Corrupt("x".into()).retry(), RetryAdvice::Never);
+        assert_eq!(StoreError::OutcomeUnknown { place: "x".into() }.retry(), RetryAdvice::Never);
     }
 }

@@ -14,6 +14,7 @@
 //! | [`name`] | the bounded names of lanes, leases, cursors and so on |
 //! | [`lease`] | who may work on what, until when, under which epoch |
 //! | [`job`] | work in lanes: per key in order, one holder at a time |
+//! | [`open_job`] | an open job as listings show it |
 //! | [`range`] | block ranges that are claimed and become jobs in one step |
 //! | [`outbox`] | messages that leave, and who has delivered how far |
 //! | [`reader`] | the port to a chain |
@@ -33,6 +34,7 @@ pub mod job;
 pub mod lease;
 pub mod money;
 pub mod name;
+pub mod open_job;
 pub mod outbox;
 pub mod range;
 pub mod reader;

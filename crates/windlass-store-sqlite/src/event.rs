@@ -46,19 +46,18 @@ pub(crate) fn insert(tx: &Tx<'_>, events: &[LogEvent]) -> StoreResult<Written> {
              address, topics, data) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
     )?;
-    let (mut new, mut contradictions) = (0, 0);
+    let mut new = 0;
+    let mut contradicted = Vec::new();
     for event in events {
         if insert_one(&mut statement, event)? {
             new += 1;
         } else if stored_hash(tx, event)? != event.block.hash {
-            contradictions += 1;
+            contradicted.push(event.chain.as_i64());
         }
     }
-    match (contradictions, events.first()) {
-        (1.., Some(event)) => {
-            Err(StoreError::EventConflict { chain: event.chain.as_i64(), count: contradictions })
-        }
-        _ => Ok(Written::Rows(new)),
+    match contradicted.iter().min() {
+        Some(chain) => Err(StoreError::EventConflict { chain: *chain, count: contradicted.len() as u64 }),
+        None => Ok(Written::Rows(new)),
     }
 }
 

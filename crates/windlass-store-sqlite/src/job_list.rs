@@ -3,6 +3,7 @@
 use rusqlite::{OptionalExtension, Row};
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::job::{JobFilter, JobId, JobRow, JobState, MAX_LISTED_JOBS, QueueCounts};
+use windlass_core::open_job::OpenJob;
 use windlass_core::store::SINK_QUEUE_PREFIX;
 use windlass_core::time::Timestamp;
 
@@ -53,30 +54,21 @@ pub(crate) fn show(tx: &Tx<'_>, id: JobId) -> StoreResult<Option<JobRow>> {
 }
 
 fn open_row(row: &Row<'_>, now: Timestamp) -> StoreResult<JobRow> {
-    let (seq, done_seq, held_seq): (i64, i64, i64) = (get(row, 1)?, get(row, 4)?, get(row, 5)?);
-    let (owner, available_at) = (optional_name(row, 6)?, timestamp(row, 7)?);
-    let (attempts, error): (u32, Option<String>) = (unsigned(row, 8)?, get(row, 9)?);
-    let enqueued_at = timestamp(row, 10)?;
-    let not_before = get::<Option<i64>>(row, 11)?.map(Timestamp::from_ms);
-    let is_head = seq == done_seq + 1;
-    let running = owner.is_some() && available_at > now && seq <= held_seq;
-    let state = match (running, is_head && (attempts > 0 || error.is_some())) {
-        (true, _) => JobState::Running,
-        (false, true) => JobState::Retrying,
-        (false, false) => JobState::Waiting,
-    };
-    Ok(JobRow {
-        id: JobId { lane: get(row, 0)?, seq },
+    let open = OpenJob {
+        id: JobId { lane: get(row, 0)?, seq: get(row, 1)? },
         queue: name(row, 2)?,
         key: name(row, 3)?,
-        state,
-        attempts: if is_head { attempts } else { 0 },
-        error: error.filter(|_| is_head),
-        owner: owner.filter(|_| running),
-        at: if is_head || running { available_at } else { not_before.unwrap_or(enqueued_at) },
-        enqueued_at,
+        done_seq: get(row, 4)?,
+        held_seq: get(row, 5)?,
+        owner: optional_name(row, 6)?,
+        available_at: timestamp(row, 7)?,
+        attempts: unsigned(row, 8)?,
+        last_error: get(row, 9)?,
+        enqueued_at: timestamp(row, 10)?,
+        not_before: get::<Option<i64>>(row, 11)?.map(Timestamp::from_ms),
         payload: get(row, 12)?,
-    })
+    };
+    Ok(open.into_row(now))
 }
 
 fn dead_row(dead: Dead) -> StoreResult<JobRow> {

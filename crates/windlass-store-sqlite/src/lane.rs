@@ -9,6 +9,7 @@ use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::job::bounded_error;
 use windlass_core::lease::Epoch;
 use windlass_core::name::Owner;
+use windlass_core::open_job::exhaustion;
 use windlass_core::time::Timestamp;
 
 use crate::error::Translate;
@@ -69,8 +70,7 @@ impl Lane {
 
     /// Why its head is given up by a claim.
     pub(crate) fn exhaustion(&self) -> String {
-        let silent = || format!("given up after {} attempts without an answer", self.attempts);
-        self.last_error.clone().unwrap_or_else(silent)
+        exhaustion(self.last_error.as_deref(), self.attempts)
     }
 }
 

@@ -30,6 +30,7 @@ pages! {
     EventConflict: "W0110",
     JobMissing: "W0111",
     DatabaseOlder: "W0112",
+    CommitUnsettled: "W0113",
     DatabaseFailed: "W0199",
     RpcUnreachable: "W0201",
     RpcWrongChain: "W0202",

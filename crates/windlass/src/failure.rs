@@ -84,6 +84,7 @@ fn store_hint(code: Code) -> &'static str {
         Code::DatabaseCorrupt => {
             "check that the path is a windlass database; restore a backup if it is damaged"
         }
+        Code::CommitUnsettled => "check the server, then look up what was to be written before repeating it",
         Code::DatabaseOlder => "`windlass run` brings it up to date",
         Code::DatabaseNewer => "install the version of windlass that last used this database, or a later one",
         _ => "`windlass doctor` checks the database",

@@ -3,9 +3,10 @@ import { parseArgs } from "node:util";
 
 import { PRESETS } from "./presets.mjs";
 
-export const USAGE = `usage: node bench.mjs --url postgres://... [--jobs N] [--preset plain|batched] [--concurrency C] [--queues Q]
+export const USAGE = `usage: node bench.mjs [--url postgres://...] [--jobs N] [--preset plain|batched] [--concurrency C] [--queues Q]
 
-  --url URL                  a PostgreSQL database whose graphile_worker schema may be dropped
+  --url URL                  a PostgreSQL database whose graphile_worker schema may be dropped; without it, the
+                             variable PEER_POSTGRES_URL, which other users of the machine cannot see
   --jobs N                   no-op jobs to run (200000)
   --preset NAME              plain or batched (batched)
   --concurrency C            jobs at a time in the one process (24)
@@ -29,14 +30,15 @@ export class UsageError extends Error {}
 
 export function readArgs(argv) {
   const values = parsed(argv);
-  if (!values.url) throw new UsageError("--url is missing");
+  const url = values.url ?? process.env.PEER_POSTGRES_URL;
+  if (!url) throw new UsageError("neither --url nor PEER_POSTGRES_URL is given");
   const preset = values.preset ?? "batched";
   if (!Object.hasOwn(PRESETS, preset)) {
     throw new UsageError(`--preset is ${preset}, not one of ${Object.keys(PRESETS).join(", ")}`);
   }
   const whole = (name, min, max) => wholeNumber(name, values[name], min, max);
   return {
-    url: values.url,
+    url,
     preset,
     jobs: whole("jobs", 1, JOBS_MAX) ?? JOBS_DEFAULT,
     queues: whole("queues", 0, SETTING_MAX) ?? 0,

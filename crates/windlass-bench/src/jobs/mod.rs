@@ -1,5 +1,7 @@
-//! Claiming and completing jobs in batches, over a thousand lanes.
+//! Claiming and completing jobs in batches, over a thousand lanes. The limit is
+//! what the disk allows: commits of a single row, each on disk before the next.
 
+mod limit;
 mod peer;
 
 use std::sync::Arc;
@@ -17,6 +19,8 @@ use crate::{Outcome, StoreArgs};
 const BAR_SQLITE: f64 = 50_000.0;
 const BAR_POSTGRES: f64 = 30_000.0;
 const BAR_TIMES_PEER: f64 = 5.0;
+/// A batch is claimed in one commit and completed in another.
+const COMMITS_PER_BATCH: f64 = 2.0;
 /// How many jobs one enqueueing commit carries.
 const ENQUEUE_BATCH: u64 = 10_000;
 
@@ -51,7 +55,14 @@ pub(crate) async fn run(args: Args) -> Outcome {
     enqueue(&*place.store, &args).await?;
     let measured = drain(place.store.clone(), &args).await?;
     place.store.close().await;
+    let commits = match args.store.store {
+        StoreKind::Sqlite => limit::sqlite(place.folder.path())?,
+        StoreKind::Postgres => limit::postgres(args.store.url()?, args.workers).await?,
+    };
+    let limit = commits.rate() * f64::from(args.batch) / COMMITS_PER_BATCH;
     let report = Report::new("jobs", args.store.name(), measured)
+        .with("limit", format_args!("{limit:.0}"))
+        .with("ratio", format_args!("{:.2}", measured.rate() / limit))
         .with("lanes", args.lanes)
         .with("batch", args.batch)
         .with("per_lane", args.per_lane)
@@ -69,7 +80,7 @@ fn against_peer(report: Report, measured: Measured, url: &str) -> Outcome {
     let runs = peer::run(url)?;
     let best = runs.iter().map(|run| run.rate).fold(0.0, f64::max);
     let times = measured.rate() / best;
-    let described: Vec<String> = runs.iter().map(|run| format!("{}:{:.0}", run.preset, run.rate)).collect();
+    let described: Vec<String> = runs.iter().map(|run| format!("{}:{:.0}", run.name, run.rate)).collect();
     Ok(report
         .with("peer", "graphile-worker")
         .with("peer_runs", described.join(","))

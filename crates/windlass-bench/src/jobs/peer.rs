@@ -1,43 +1,62 @@
 //! The peer: graphile-worker from npm, on the same server, in the same run.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 
-/// How many jobs the peer is given: enough to be at full speed for seconds.
-const JOBS: &str = "60000";
+/// One of the peer's configurations, with as many jobs as keep it busy for seconds.
+struct Setup {
+    name: &'static str,
+    args: &'static [&'static str],
+}
 
-/// What the peer's runner prints.
-#[derive(Debug, Deserialize)]
+/// Its documented defaults, its documented batching, and batching with as many named
+/// queues as there are lanes: only the last keeps an order per key, as lanes do.
+const SETUPS: [Setup; 3] = [
+    Setup { name: "plain", args: &["--preset", "plain", "--jobs", "20000"] },
+    Setup { name: "batched", args: &["--preset", "batched", "--jobs", "200000"] },
+    Setup {
+        name: "batched_in_order",
+        args: &["--preset", "batched", "--jobs", "100000", "--queues", "1000"],
+    },
+];
+
+/// What one configuration reached.
 pub(crate) struct PeerRun {
-    /// Which of its configurations.
-    pub(crate) preset: String,
+    /// Which one.
+    pub(crate) name: &'static str,
     /// Jobs a second.
     pub(crate) rate: f64,
-    /// Everything it was set to.
+}
+
+/// What the peer's runner prints.
+#[derive(Deserialize)]
+struct Printed {
+    rate: f64,
     settings: serde_json::Value,
-    /// Its version.
     version: String,
 }
 
-/// Runs both of its configurations; says on stderr what they were set to.
+/// Runs its configurations; says on stderr what they were set to.
 pub(crate) fn run(url: &str) -> Result<Vec<PeerRun>, Box<dyn std::error::Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/graphile-worker");
     if !folder.join("node_modules").is_dir() {
-        answer(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(&folder))?;
+        let install = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
+        answer(Command::new("npm").args(install).current_dir(&folder))?;
     }
-    ["plain", "batched"].into_iter().map(|preset| one(&folder, url, preset)).collect()
+    SETUPS.iter().map(|setup| one(&folder, url, setup)).collect()
 }
 
-fn one(folder: &PathBuf, url: &str, preset: &str) -> Result<PeerRun, Box<dyn std::error::Error>> {
+fn one(folder: &Path, url: &str, setup: &Setup) -> Result<PeerRun, Box<dyn std::error::Error>> {
     let mut command = Command::new("node");
-    command.args(["bench.mjs", "--jobs", JOBS, "--preset", preset, "--url", url]).current_dir(folder);
+    // The URL may hold a password, which arguments would show to every user of the machine.
+    command.arg("bench.mjs").args(setup.args).env("PEER_POSTGRES_URL", url).current_dir(folder);
     let printed = answer(&mut command)?;
-    let last = printed.lines().last().unwrap_or_default();
-    let run: PeerRun = serde_json::from_str(last)?;
-    anstream::eprintln!("peer: graphile-worker {} {}: {}", run.version, run.preset, run.settings);
-    Ok(run)
+    let Printed { rate, settings, version } =
+        serde_json::from_str(printed.lines().last().unwrap_or_default())?;
+    anstream::eprintln!("peer: graphile-worker {version} {}: {rate:.0}/s with {settings}", setup.name);
+    Ok(PeerRun { name: setup.name, rate })
 }
 
 fn answer(command: &mut Command) -> Result<String, Box<dyn std::error::Error>> {

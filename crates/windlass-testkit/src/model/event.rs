@@ -11,7 +11,8 @@ use super::Model;
 
 impl Model {
     pub(super) fn add_events(&mut self, events: &[LogEvent]) -> StoreResult<Written> {
-        let (mut new, mut contradictions) = (0, 0);
+        let mut new = 0;
+        let mut contradicted = Vec::new();
         for event in events {
             let stored = self.events.entry((event.chain, event.block.number, event.log_index));
             match stored {
@@ -20,11 +21,13 @@ impl Model {
                     new += 1;
                 }
                 std::collections::btree_map::Entry::Occupied(stored) => {
-                    contradictions += u64::from(stored.get().block.hash != event.block.hash);
+                    if stored.get().block.hash != event.block.hash {
+                        contradicted.push(event.chain);
+                    }
                 }
             }
         }
-        self.settle(events.first().map(|event| event.chain), new, contradictions)
+        self.settle(contradicted.iter().min().copied(), new, contradicted.len() as u64)
     }
 
     pub(super) fn add_blocks(&mut self, chain: ChainId, headers: &[BlockHeader]) -> StoreResult<Written> {

@@ -4,9 +4,11 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use serde::Serialize;
+use windlass_core::cursor::Cursor;
 use windlass_core::error::StoreResult;
 use windlass_core::job::QueueCounts;
 use windlass_core::lease::Lease;
+use windlass_core::name::CursorName;
 use windlass_core::outbox::SinkDepth;
 use windlass_core::store::{Store, StoreInfo};
 
@@ -29,7 +31,15 @@ struct Status {
     store: StoreInfo,
     queues: Vec<QueueCounts>,
     outbox: Vec<SinkDepth>,
+    cursors: Vec<Position>,
     leases: Vec<Lease>,
+}
+
+/// Where a loop has got to.
+#[derive(Debug, Serialize)]
+struct Position {
+    name: CursorName,
+    cursor: Cursor,
 }
 
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
@@ -49,8 +59,14 @@ async fn read(store: &Arc<dyn Store>) -> StoreResult<Status> {
         store: store.describe().await?,
         queues: store.count_jobs().await?,
         outbox: store.outbox_depth().await?,
+        cursors: cursors(&**store).await?,
         leases: store.list_leases().await?,
     })
+}
+
+async fn cursors(store: &dyn Store) -> StoreResult<Vec<Position>> {
+    let listed = store.list_cursors().await?;
+    Ok(listed.into_iter().map(|(name, cursor)| Position { name, cursor }).collect())
 }
 
 fn render(status: &Status) -> String {
@@ -58,6 +74,7 @@ fn render(status: &Status) -> String {
     let mut text = format!("store: {kind} {version} at {place}, schema {schema}\n");
     section(&mut text, "jobs", queues(&status.queues));
     section(&mut text, "outbox", outbox(&status.outbox));
+    section(&mut text, "cursors", positions(&status.cursors));
     section(&mut text, "leases", leases(&status.leases));
     text
 }
@@ -91,6 +108,15 @@ fn outbox(sinks: &[SinkDepth]) -> Option<String> {
         .iter()
         .map(|depth| vec![depth.sink.to_string(), depth.waiting.to_string(), depth.dead.to_string()]);
     (!sinks.is_empty()).then(|| table::render(&header, rows))
+}
+
+fn positions(positions: &[Position]) -> Option<String> {
+    let header = [("cursor", Side::Left), ("at", Side::Right), ("which is", Side::Left)];
+    let rows = positions.iter().map(|position| {
+        let cursor = &position.cursor;
+        vec![position.name.to_string(), cursor.primary().to_string(), cursor.secondary().to_owned()]
+    });
+    (!positions.is_empty()).then(|| table::render(&header, rows))
 }
 
 fn leases(leases: &[Lease]) -> Option<String> {

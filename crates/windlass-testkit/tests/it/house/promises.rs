@@ -5,15 +5,26 @@ use std::collections::BTreeSet;
 
 use super::source::{files, root};
 
-/// Every test function and generated case in the project, as a bare name.
+/// Every test of the project, as a bare name: functions under a test attribute or in
+/// `proptest!`, cases of the conformance suite, and tests that a macro makes of a list.
 fn test_names() -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    for file in files("crates", &["rs"]) {
-        for line in file.text.lines() {
-            if let Some((_, after)) = line.split_once("fn ") {
-                names.insert(after.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect());
-            }
+    files("crates", &["rs"]).iter().flat_map(|file| tests_of(&file.path, &file.text)).collect()
+}
+
+fn tests_of(path: &str, text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut under_test = false;
+    for line in text.lines().map(str::trim) {
+        let name =
+            |from: &str| from.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+        let declared = line.split_once("fn ").map(|(_, after)| name(after));
+        let is_case = path.contains("/conformance/") && line.starts_with("pub async fn ");
+        match declared {
+            Some(declared) if under_test || is_case => names.push(declared),
+            None if line.contains("Script") && line.contains(": ") => names.push(name(line)),
+            _ => {}
         }
+        under_test = line.starts_with("#[") && line.contains("test");
     }
     names
 }
@@ -52,4 +63,6 @@ fn every_case_of_the_references_names_a_test_that_exists() {
 fn the_rule_sees_a_missing_test() {
     let named = named_tests("see `store::no_such_test_here` and `crates/windlass`");
     assert_eq!(named.into_iter().collect::<Vec<_>>(), ["no_such_test_here"]);
+    let text = "fn a_mere_helper_function() {}\n#[test]\nfn a_test_of_something() {}";
+    assert_eq!(tests_of("x.rs", text), ["a_test_of_something"]);
 }
