@@ -60,6 +60,8 @@ codes! {
     DatabaseOlder = "W0112";
     /// The answer to a commit was lost, and whether it was made is unknown.
     CommitUnsettled = "W0113";
+    /// The database belongs to another program.
+    DatabaseForeign = "W0114";
     /// The database answered with an error.
     DatabaseFailed = "W0199";
     /// An RPC endpoint cannot be reached.
@@ -118,7 +120,8 @@ impl StoreError {
             Self::OlderSchema { .. } => Code::DatabaseOlder,
             Self::OutcomeUnknown { .. } => Code::CommitUnsettled,
             Self::AuthFailed { .. } => Code::DatabaseAuth,
-            Self::Unreachable { .. } => Code::DatabaseUnreachable,
+            Self::Unreachable { .. } | Self::Gone { .. } => Code::DatabaseUnreachable,
+            Self::Foreign { .. } => Code::DatabaseForeign,
             Self::CursorMissing(_)
             | Self::Duplicate { .. }
             | Self::Invalid(_)

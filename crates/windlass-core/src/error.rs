@@ -72,6 +72,18 @@ pub enum StoreError {
     /// The file is damaged, or not a database.
     #[error("the database is damaged or not a database: {0}")]
     Corrupt(String),
+    /// The file was removed or replaced while it was open: what is written now would be lost.
+    #[error("the database at {place} was removed or replaced while it was open")]
+    Gone {
+        /// The path.
+        place: String,
+    },
+    /// The file belongs to another program.
+    #[error("the database at {place} belongs to another program")]
+    Foreign {
+        /// The path.
+        place: String,
+    },
     /// A later version of Windlass has been here.
     #[error("the database has schema version {found}, this binary knows {known}")]
     NewerSchema {

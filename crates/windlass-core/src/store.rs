@@ -201,6 +201,12 @@ pub trait Health: Send + Sync {
     /// Which database, where, at which schema version.
     async fn describe(&self) -> StoreResult<StoreInfo>;
 
+    /// Looks closely: whether everything can be read, and written to unless it was
+    /// opened to look. May take a while.
+    async fn check(&self) -> StoreResult<()> {
+        self.now().await.map(|_| ())
+    }
+
     /// Finishes what is under way and closes; later calls say [`StoreError::Closed`].
     async fn close(&self);
 }

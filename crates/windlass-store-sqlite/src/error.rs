@@ -6,7 +6,7 @@ use windlass_core::error::StoreError;
 /// Translates an error of SQLite.
 pub(crate) fn sqlite_error(error: Error) -> StoreError {
     let Some(code) = error.sqlite_error_code() else {
-        return StoreError::Other(error.to_string());
+        return StoreError::Other(words(error));
     };
     match code {
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => StoreError::Busy,
@@ -16,7 +16,15 @@ pub(crate) fn sqlite_error(error: Error) -> StoreError {
         ErrorCode::CannotOpen => {
             StoreError::Unreachable { place: "the given path".to_owned(), reason: error.to_string() }
         }
-        _ => StoreError::Other(error.to_string()),
+        _ => StoreError::Other(words(error)),
+    }
+}
+
+/// What SQLite says, without the statement it says it about.
+fn words(error: Error) -> String {
+    match error {
+        Error::SqlInputError { msg, .. } => msg,
+        other => other.to_string(),
     }
 }
 

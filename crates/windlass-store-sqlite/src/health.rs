@@ -1,7 +1,8 @@
 //! Whether the store is well, and its end.
 
 use async_trait::async_trait;
-use windlass_core::error::StoreResult;
+use windlass_core::commit::Durability;
+use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::store::{Health, StoreInfo};
 use windlass_core::time::Timestamp;
 
@@ -28,6 +29,18 @@ impl Health for SqliteStore {
             place: self.inner.place.to_string(),
             schema: SCHEMA_VERSION,
         })
+    }
+
+    async fn check(&self) -> StoreResult<()> {
+        self.read(|tx| {
+            let mut statement = tx.prepare("PRAGMA quick_check(1)")?;
+            match statement.query_row([], |row| row.get::<_, String>(0)).translate()? {
+                answer if answer == "ok" => Ok(()),
+                damage => Err(StoreError::Corrupt(damage)),
+            }
+        })
+        .await?;
+        if self.inner.read_only { Ok(()) } else { self.write(Durability::Relaxed, |_| Ok(())).await }
     }
 
     async fn close(&self) {

@@ -9,6 +9,7 @@
 //! | file | what it holds |
 //! | --- | --- |
 //! | [`connect`] | paths, pragmas, opening |
+//! | `identity` | whether the file is still the one that was opened |
 //! | `migrate` | the schema and its versions |
 //! | `writer`, `writing`, `readers` | who runs SQL where |
 //! | `lane` | the mechanics that jobs and deliveries share |
@@ -25,6 +26,7 @@ mod deliver;
 mod error;
 mod event;
 mod health;
+mod identity;
 mod job;
 mod job_list;
 mod lane;
@@ -44,6 +46,7 @@ use windlass_core::commit::Durability;
 use windlass_core::error::{StoreError, StoreResult};
 
 pub use connect::{Place, SqliteOptions};
+use identity::Identity;
 pub use migrate::SCHEMA_VERSION;
 use readers::Readers;
 use writer::{Tx, Writer};
@@ -57,6 +60,7 @@ pub struct SqliteStore {
 
 struct Inner {
     place: Place,
+    read_only: bool,
     writer: Writer,
     readers: Readers,
 }
@@ -67,12 +71,19 @@ impl SqliteStore {
         let opening = tokio::task::spawn_blocking(move || {
             let mut connection = connect::open_writer(&options)?;
             if !options.read_only {
-                migrate::migrate(&mut connection)?;
+                migrate::migrate(&mut connection, &options.place)?;
             }
-            migrate::check(&connection)?;
+            migrate::check(&connection, &options.place)?;
             let readers = Readers::new(&options);
-            let writer = Writer::start(connection, options.clock.clone())?;
-            Ok(Self { inner: Arc::new(Inner { place: options.place, writer, readers }) })
+            let writer = Writer::start(connection, options.clock.clone(), Identity::of(&options.place)?)?;
+            Ok(Self {
+                inner: Arc::new(Inner {
+                    place: options.place,
+                    read_only: options.read_only,
+                    writer,
+                    readers,
+                }),
+            })
         });
         opening.await.map_err(|error| StoreError::Other(error.to_string()))?
     }

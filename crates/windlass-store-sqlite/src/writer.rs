@@ -15,6 +15,7 @@ use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::time::{Clock, Timestamp};
 
 use crate::error::Translate;
+use crate::identity::Identity;
 use crate::writing::{MAX_QUEUED, Mode, Queued, WriterThread};
 
 /// A connection within a transaction, and the instant at which it runs.
@@ -59,10 +60,14 @@ impl Clock for SystemClock {
 
 impl Writer {
     /// Starts the thread.
-    pub(crate) fn start(connection: Connection, clock: Option<Arc<dyn Clock>>) -> StoreResult<Self> {
+    pub(crate) fn start(
+        connection: Connection,
+        clock: Option<Arc<dyn Clock>>,
+        identity: Identity,
+    ) -> StoreResult<Self> {
         let clock = clock.unwrap_or_else(|| Arc::new(SystemClock));
         let (sender, receiver) = mpsc::channel(MAX_QUEUED);
-        let state = WriterThread::new(connection, clock.clone(), receiver);
+        let state = WriterThread::new(connection, clock.clone(), receiver, identity);
         let thread = std::thread::Builder::new()
             .name("sqlite-writer".to_owned())
             .spawn(move || state.serve())

@@ -14,6 +14,7 @@ use windlass_core::time::Clock;
 
 use crate::connect::WRITE_WAIT;
 use crate::error::Translate;
+use crate::identity::Identity;
 use crate::writer::Tx;
 
 /// How many closures may wait for the writer before senders wait themselves.
@@ -50,6 +51,7 @@ pub(crate) enum Mode {
 /// The owner of the writing connection.
 pub(crate) struct WriterThread {
     connection: Connection,
+    identity: Identity,
     clock: Arc<dyn Clock>,
     receiver: mpsc::Receiver<Queued>,
     /// What was received while claims were looked after.
@@ -66,9 +68,19 @@ impl WriterThread {
         connection: Connection,
         clock: Arc<dyn Clock>,
         receiver: mpsc::Receiver<Queued>,
+        identity: Identity,
     ) -> Self {
         let backlog = VecDeque::new();
-        Self { connection, clock, receiver, backlog, synced_commits: None, unsynced: true, data_version: 0 }
+        Self {
+            connection,
+            identity,
+            clock,
+            receiver,
+            backlog,
+            synced_commits: None,
+            unsynced: true,
+            data_version: 0,
+        }
     }
 
     /// Works until nobody can send any more.
@@ -84,6 +96,7 @@ impl WriterThread {
         mode: Mode,
         work: impl FnOnce(&Tx<'_>) -> StoreResult<T>,
     ) -> StoreResult<T> {
+        self.identity.check()?;
         let synced = self.sync_for(mode)?;
         self.lock(mode)?;
         let result = work(&Tx::new(&self.connection, self.clock.now()));

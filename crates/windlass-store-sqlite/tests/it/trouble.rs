@@ -190,3 +190,59 @@ async fn a_closed_store_says_so() {
     assert!(matches!(store.now().await, Err(StoreError::Closed)));
     assert!(matches!(store.enqueue_jobs(vec![job("k", "{}")]).await, Err(StoreError::Closed)));
 }
+
+#[tokio::test]
+async fn a_file_of_another_program_is_left_alone() {
+    let folder = folder();
+    for version in [0, 1] {
+        let path = folder.path().join(format!("{version}.db"));
+        let connection = Connection::open(&path).expect("a connection");
+        connection.execute_batch("CREATE TABLE theirs (a)").expect("a table");
+        connection.pragma_update(None, "user_version", version).expect("a version");
+        drop(connection);
+        for read_only in [false, true] {
+            let options = SqliteOptions { read_only, ..SqliteOptions::file(&path) };
+            let error = SqliteStore::open(options).await.err().expect("a refusal");
+            assert!(matches!(&error, StoreError::Foreign { .. }), "{error}");
+        }
+        let connection = Connection::open(&path).expect("a connection");
+        let tables: i64 = connection
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+            .expect("a count");
+        assert_eq!(tables, 1);
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_was_removed_or_replaced_takes_no_more_writes() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    let store = open(&path).await;
+    std::fs::remove_file(&path).expect("removed");
+    let refused = store.enqueue_jobs(vec![job("k", "{}")]).await;
+    assert!(matches!(refused, Err(StoreError::Gone { .. })), "{refused:?}");
+    std::fs::write(&path, "").expect("replaced");
+    assert!(matches!(store.claim_jobs(&claim()).await, Err(StoreError::Gone { .. })));
+}
+
+#[tokio::test]
+async fn a_close_look_finds_damage_and_a_file_that_cannot_be_written() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    let store = open(&path).await;
+    store.enqueue_jobs((0..2_000).map(|i| job(&format!("k{i}"), "{}")).collect()).await.expect("enqueued");
+    store.check().await.expect("all is well");
+    let other = Connection::open(&path).expect("another connection");
+    other.execute_batch("BEGIN IMMEDIATE").expect("the lock");
+    let look = SqliteStore::open(SqliteOptions { read_only: true, ..SqliteOptions::file(&path) }).await;
+    look.expect("a store to look at").check().await.expect("a look needs no lock");
+    drop(other);
+    store.close().await;
+    drop(store);
+    let mut bytes = std::fs::read(&path).expect("the file");
+    let len = bytes.len();
+    bytes[len / 2..len / 2 + 16_384].fill(0xee);
+    std::fs::write(&path, bytes).expect("damaged");
+    let error = open(&path).await.check().await.expect_err("damage");
+    assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
+}
