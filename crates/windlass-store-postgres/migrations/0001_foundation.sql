@@ -127,9 +127,11 @@ CREATE TABLE block (
 -- One row for each transaction that a store can have under way. The transaction
 -- writes its number here, so that after a lost answer the row tells whether it
 -- was committed. (A transaction id would not do: the server may give the id of
--- one that it lost in a crash to another.)
+-- one that it lost in a crash to another.) A statement that is a transaction by
+-- itself also leaves its answer, which would be lost with the connection.
 CREATE TABLE commit_mark (
     id      BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     nonce   BIGINT NOT NULL DEFAULT 0,
+    answer  BIGINT[] NOT NULL DEFAULT '{}',
     used_at TIMESTAMPTZ NOT NULL DEFAULT now()
 ) WITH (fillfactor = 50);

@@ -7,7 +7,7 @@ use windlass_core::name::Owner;
 use windlass_core::time::Timestamp;
 
 use crate::error::Outcome;
-use crate::floor::{Floors, NO_FLOOR_MS};
+use crate::floor::{Floors, Start};
 use crate::lane::{self, Lane};
 use crate::tx::Tx;
 
@@ -45,6 +45,11 @@ impl<'a> Candidates<'a> {
             seen: Vec::new(),
             waiting: VecDeque::new(),
         }
+    }
+
+    /// Passes over lanes that were taken already; so many more may be looked at.
+    pub(crate) fn without(self, taken: &[i64], left: u32) -> Self {
+        Self { seen: taken.to_vec(), left, ..self }
     }
 
     /// The most entries one lane may give.
@@ -86,16 +91,17 @@ impl<'a> Candidates<'a> {
     }
 
     async fn lock_from_floor(&self, tx: &Tx, limit: u32) -> Outcome<Vec<Lane>> {
-        let floor_ms = self.floors.get(self.queue);
-        if floor_ms != NO_FLOOR_MS {
-            let locked = lane::lock_runnable(tx, self.queue, limit, &self.seen, floor_ms).await?;
-            if self.floors.holds(self.queue, &locked, limit) {
+        let start = self.floors.get(self.queue);
+        if start != Start::NOWHERE {
+            let locked = lane::lock_runnable(tx, self.queue, limit, &self.seen, start.at_ms).await?;
+            let is_full = locked.len() as u64 == u64::from(limit);
+            if is_full && locked.first().is_some_and(|lane| lane.now.as_ms() >= start.now_ms) {
                 return Ok(locked);
             }
         }
-        let locked = lane::lock_runnable(tx, self.queue, limit, &self.seen, NO_FLOOR_MS).await?;
+        let locked = lane::lock_runnable(tx, self.queue, limit, &self.seen, Start::NOWHERE.at_ms).await?;
         if self.seen.is_empty() {
-            self.floors.set(self.queue, &locked);
+            self.floors.set(self.queue, locked.first().map(|lane| (lane.available_at, lane.now)));
         }
         Ok(locked)
     }

@@ -21,8 +21,17 @@ pub const POOL_WAIT: Duration = Duration::from_secs(5);
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long bytes may stay unacknowledged before the network counts as broken.
 pub const NETWORK_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a connection may be quiet before the server is asked whether it is still there.
+pub const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
+/// How long after one such question the next is sent.
+pub const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+/// After how many of them without an answer the connection is given up.
+pub const KEEPALIVE_RETRIES: u32 = 3;
 /// How long one statement may run.
 pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long an answer is waited for: the server gives a statement up before that, so
+/// whoever is silent for longer is gone.
+pub const ANSWER_TIMEOUT: Duration = STATEMENT_TIMEOUT.saturating_add(Duration::from_secs(10));
 /// How long a statement waits for a row's lock before the store counts as busy.
 pub const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the server lets a transaction stand idle before it ends the session.
@@ -38,6 +47,8 @@ pub struct PostgresOptions {
     pub url: SecretString,
     /// The schema that holds the tables; created when it is missing. `None` for the user's default.
     pub schema: Option<String>,
+    /// Look, but change nothing: a schema that is missing or old is not touched.
+    pub read_only: bool,
     /// At most this many connections.
     pub max_connections: u32,
     /// Where the time comes from; the database's clock unless given.
@@ -50,6 +61,7 @@ impl PostgresOptions {
         Self {
             url: SecretString::from(url.into()),
             schema: None,
+            read_only: false,
             max_connections: DEFAULT_MAX_CONNECTIONS,
             clock: None,
         }
@@ -60,6 +72,7 @@ impl fmt::Debug for PostgresOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PostgresOptions")
             .field("schema", &self.schema)
+            .field("read_only", &self.read_only)
             .field("max_connections", &self.max_connections)
             .finish_non_exhaustive()
     }
@@ -86,6 +99,7 @@ impl Target {
     /// because a part of a password may stand anywhere in a malformed URL.
     pub(crate) fn parse(options: &PostgresOptions) -> StoreResult<Self> {
         let url = options.url.expose_secret();
+        refuse_unknown_sslmode(url)?;
         let verify = url.contains("sslmode=verify-full");
         let understood = url.replace("sslmode=verify-full", "sslmode=require").parse::<Config>();
         let mut config = understood.map_err(|_| {
@@ -106,13 +120,14 @@ impl Target {
         if config.get_tcp_user_timeout().is_none() {
             config.tcp_user_timeout(NETWORK_TIMEOUT);
         }
+        keep_alive(&mut config);
         let place = place_of(&config);
         Ok(Self { config, verify, place })
     }
 
     /// A pool of sessions. Nothing is connected yet.
     pub(crate) fn pool(&self, options: &PostgresOptions) -> StoreResult<Pool> {
-        let session = session_settings(options.schema.as_deref())?;
+        let session = session_settings(options.schema.as_deref(), options.read_only)?;
         let prepare = Hook::async_fn(move |client: &mut deadpool_postgres::ClientWrapper, _| {
             let session = session.clone();
             Box::pin(async move { client.batch_execute(&session).await.map_err(HookError::Backend) })
@@ -131,11 +146,45 @@ impl Target {
     }
 }
 
+/// Notices a server that went away while its answer is waited for. What the URL says is kept.
+fn keep_alive(config: &mut Config) {
+    let is_default = config.get_keepalives_idle() == Config::new().get_keepalives_idle();
+    if is_default {
+        config.keepalives_idle(KEEPALIVE_IDLE);
+    }
+    if config.get_keepalives_interval().is_none() {
+        config.keepalives_interval(KEEPALIVE_INTERVAL);
+    }
+    if config.get_keepalives_retries().is_none() {
+        config.keepalives_retries(KEEPALIVE_RETRIES);
+    }
+}
+
+/// Names the modes that libpq has and this does not, instead of calling the URL malformed.
+fn refuse_unknown_sslmode(url: &str) -> StoreResult<()> {
+    let unknown = ["verify-ca", "allow"].into_iter().find(|mode| {
+        let setting = format!("sslmode={mode}");
+        url.split(['?', '&', ' ']).any(|part| part == setting)
+    });
+    match unknown {
+        None => Ok(()),
+        Some(mode) => Err(StoreError::Invalid(format!(
+            "the database URL wants sslmode={mode}, which is not supported: \
+             use verify-full, require, prefer or disable"
+        ))),
+    }
+}
+
 /// What every session is set to.
+///
+/// Plans: planning a claim or a completion costs as much as running it, so each
+/// statement is planned once per connection. Every statement that is run often
+/// reaches its rows by key; with scans and hash joins out of the way, that is what
+/// one plan for all parameters does too.
 ///
 /// `synchronous_commit`: whoever turned it off for the whole server did not know
 /// that an epoch must be on disk before it is given out.
-fn session_settings(schema: Option<&str>) -> StoreResult<String> {
+fn session_settings(schema: Option<&str>, read_only: bool) -> StoreResult<String> {
     let search_path = match schema {
         None => String::new(),
         Some(name) => format!("SET search_path TO {};", quoted(name)?),
@@ -146,7 +195,13 @@ fn session_settings(schema: Option<&str>) -> StoreResult<String> {
          SET lock_timeout = {};
          SET idle_in_transaction_session_timeout = {};
          SET default_transaction_isolation = 'read committed';
+         SET default_transaction_read_only = {read_only};
          SET jit = off;
+         SET plan_cache_mode = force_generic_plan;
+         SET enable_seqscan = off;
+         SET enable_hashjoin = off;
+         SET enable_mergejoin = off;
+         SET enable_bitmapscan = off;
          SET client_min_messages = warning;
          SELECT set_config('synchronous_commit', 'on', false)
              WHERE current_setting('synchronous_commit') = 'off'",
@@ -204,6 +259,29 @@ mod tests {
             let refused = parse(url).err().expect(url).to_string();
             assert!(!refused.contains("s3cret"), "{refused}");
         }
+    }
+
+    #[test]
+    fn a_mode_of_tls_that_is_not_supported_is_named() {
+        for url in
+            ["postgres://ann:s3cret@db/x?sslmode=verify-ca", "host=db user=ann sslmode=verify-ca dbname=x"]
+        {
+            let refused = parse(url).err().expect(url).to_string();
+            assert!(refused.contains("sslmode=verify-ca, which is not supported"), "{refused}");
+            assert!(!refused.contains("s3cret"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_vanishes_is_noticed_unless_the_url_says_otherwise() {
+        let config = parse("postgres://ann@db/x").expect("a URL").config;
+        assert!(config.get_keepalives());
+        assert_eq!(config.get_keepalives_idle(), KEEPALIVE_IDLE);
+        assert_eq!(config.get_keepalives_interval(), Some(KEEPALIVE_INTERVAL));
+        assert_eq!(config.get_keepalives_retries(), Some(KEEPALIVE_RETRIES));
+        assert_eq!(config.get_tcp_user_timeout(), Some(&NETWORK_TIMEOUT));
+        let config = parse("postgres://ann@db/x?keepalives_idle=60").expect("a URL").config;
+        assert_eq!(config.get_keepalives_idle(), Duration::from_secs(60));
     }
 
     #[test]

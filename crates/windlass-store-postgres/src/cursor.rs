@@ -5,7 +5,7 @@ use windlass_core::commit::Written;
 use windlass_core::cursor::{Cursor, CursorMove, CursorRule};
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::name::CursorName;
-use windlass_core::store::Cursors;
+use windlass_core::store::{Cursors, MAX_LISTED_CURSORS};
 
 use crate::PostgresStore;
 use crate::error::Outcome;
@@ -23,6 +23,20 @@ impl Cursors for PostgresStore {
         })
         .await
     }
+
+    async fn list_cursors(&self) -> StoreResult<Vec<(CursorName, Cursor)>> {
+        self.read(&(), |tx, ()| Box::pin(list(tx))).await
+    }
+}
+
+async fn list(tx: &Tx) -> Outcome<Vec<(CursorName, Cursor)>> {
+    let sql = "SELECT primary_pos, secondary, name FROM cursor ORDER BY name LIMIT $1";
+    let rows = tx.query(sql, &[&i64::from(MAX_LISTED_CURSORS)]).await?;
+    let named = |row| {
+        let name = CursorName::new(get::<&str>(row, 2)?).map_err(|error| damaged(error.to_string()))?;
+        Ok((name, read(row)?))
+    };
+    rows.iter().map(named).collect()
 }
 
 fn read(row: &tokio_postgres::Row) -> Outcome<Cursor> {
@@ -32,7 +46,7 @@ fn read(row: &tokio_postgres::Row) -> Outcome<Cursor> {
 /// Where a cursor stands, which somebody must have seeded, and keeps it there until the commit.
 pub(crate) async fn lock(tx: &Tx, name: &CursorName) -> Outcome<Cursor> {
     let sql = "SELECT primary_pos, secondary FROM cursor WHERE name = $1 FOR UPDATE";
-    let row = tx.query_opt(sql, &[&name.as_str()]).await?;
+    let row = tx.look(sql, &[&name.as_str()]).await?.pop();
     read(&row.ok_or_else(|| StoreError::CursorMissing(name.clone()))?)
 }
 

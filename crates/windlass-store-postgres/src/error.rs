@@ -18,6 +18,10 @@ pub(crate) enum Fault {
     Pool(PoolError),
     /// The server said so, or the connection broke.
     Postgres(tokio_postgres::Error),
+    /// The server did not answer in time, and nothing is known about the last statement.
+    Silent,
+    /// The row of a commit's mark is gone; nothing was done.
+    MarkForgotten,
     /// The answer to a commit was lost, and nobody could say what became of it.
     Unsettled,
 }
@@ -46,7 +50,11 @@ impl From<PoolError> for Fault {
 impl Fault {
     /// Whether the connection broke, so that nothing is known about the last statement.
     pub(crate) fn is_lost(&self) -> bool {
-        matches!(self, Self::Postgres(error) if is_lost(error))
+        match self {
+            Self::Postgres(error) => is_lost(error),
+            Self::Silent => true,
+            Self::Refused(_) | Self::Pool(_) | Self::MarkForgotten | Self::Unsettled => false,
+        }
     }
 
     /// Whether the same try may pass on a fresh connection or a moment later.
@@ -54,6 +62,7 @@ impl Fault {
         match self {
             Self::Postgres(error) => is_lost(error) || is_contended(error),
             Self::Pool(error) => connecting(error).is_some_and(is_lost),
+            Self::Silent | Self::MarkForgotten => true,
             Self::Refused(_) | Self::Unsettled => false,
         }
     }
@@ -70,10 +79,9 @@ impl Fault {
                 Some(cause) => explain(cause, place),
                 None => unreachable(place, "no answer in time"),
             },
-            Self::Unsettled => unreachable(
-                place,
-                "the answer to a commit was lost; whether it was made must be looked up before it is repeated",
-            ),
+            Self::Silent => unreachable(place, "no answer in time"),
+            Self::MarkForgotten => StoreError::Other("a commit mark is missing".to_owned()),
+            Self::Unsettled => StoreError::OutcomeUnknown { place: place.address.clone() },
         }
     }
 }
@@ -156,5 +164,21 @@ fn reason(error: &tokio_postgres::Error) -> String {
         (Some(answer), _) => answer.message().to_owned(),
         (None, Some(cause)) => cause.to_string(),
         (None, None) => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_core::error::RetryAdvice;
+
+    use super::*;
+
+    #[test]
+    fn a_commit_that_may_have_been_made_is_not_to_be_repeated() {
+        let place = Place { address: "db:5432/books".to_owned(), user: "ann".to_owned() };
+        assert!(!Fault::Unsettled.is_passing());
+        let told = Fault::Unsettled.explain(&place);
+        assert_eq!(told.retry(), RetryAdvice::Never);
+        assert!(matches!(told, StoreError::OutcomeUnknown { place } if place == "db:5432/books"));
     }
 }

@@ -90,7 +90,7 @@ pub(crate) async fn lock_runnable(
     floor_ms: i64,
 ) -> Outcome<Vec<Lane>> {
     let rows = tx
-        .query(
+        .look(
             select_lane!(
                 "WHERE queue = $2 AND tail_seq > done_seq AND id <> ALL ($4)
                      AND available_at_ms BETWEEN $5 AND (SELECT now_ms FROM clock)
@@ -108,7 +108,7 @@ pub(crate) async fn lock_held(tx: &Tx, ids: &[i64]) -> Outcome<Vec<Lane>> {
         return Ok(Vec::new());
     }
     let rows = tx
-        .query(
+        .look(
             select_lane!("WHERE id = ANY ($2) AND owner IS NOT NULL ORDER BY id FOR UPDATE"),
             &[&tx.now_ms, &ids],
         )

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::future::join;
+use tokio_postgres::Row;
 use windlass_core::commit::Durability;
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::lease::{Epoch, Lease, LeaseRow};
@@ -14,7 +14,7 @@ use windlass_core::time::duration_ms;
 
 use crate::PostgresStore;
 use crate::error::Outcome;
-use crate::row::{get, name, optional_name, timestamp};
+use crate::row::{damaged, get, name, optional_name, timestamp};
 use crate::tx::Tx;
 
 #[async_trait]
@@ -49,20 +49,18 @@ impl Leases for PostgresStore {
 }
 
 async fn acquire(tx: &Tx, name: &LeaseName, owner: &Owner, ttl: Duration) -> Outcome<Option<Lease>> {
-    // The row is made first, so that there is something to lock.
-    let (made, found) = join(
-        tx.execute(
-            "INSERT INTO lease (name, epoch, expires_at_ms) VALUES ($1, 0, 0) ON CONFLICT DO NOTHING",
-            &[&name.as_str()],
-        ),
-        tx.query_one(
-            "SELECT owner, epoch, expires_at_ms, windlass_now($2) FROM lease WHERE name = $1 FOR UPDATE",
-            &[&name.as_str(), &tx.now_ms],
-        ),
-    )
-    .await;
-    made?;
-    let row = found?;
+    let row = match lock(tx, name).await? {
+        Some(row) => row,
+        None => {
+            // The row is made first, so that there is something to lock.
+            tx.execute(
+                "INSERT INTO lease (name, epoch, expires_at_ms) VALUES ($1, 0, 0) ON CONFLICT DO NOTHING",
+                &[&name.as_str()],
+            )
+            .await?;
+            lock(tx, name).await?.ok_or_else(|| damaged(format!("lease {name} is gone")))?
+        }
+    };
     let stored = LeaseRow {
         owner: optional_name(&row, 0)?,
         epoch: Epoch(get(&row, 1)?),
@@ -77,6 +75,11 @@ async fn acquire(tx: &Tx, name: &LeaseName, owner: &Owner, ttl: Duration) -> Out
     )
     .await?;
     Ok(Some(lease))
+}
+
+async fn lock(tx: &Tx, name: &LeaseName) -> Outcome<Option<Row>> {
+    let sql = "SELECT owner, epoch, expires_at_ms, windlass_now($2) FROM lease WHERE name = $1 FOR UPDATE";
+    Ok(tx.look(sql, &[&name.as_str(), &tx.now_ms]).await?.pop())
 }
 
 async fn extend(tx: &Tx, lease: &Lease, ttl: Duration) -> Outcome<Lease> {
@@ -126,7 +129,7 @@ pub(crate) async fn lock_held(tx: &Tx, names: &[&str]) -> Outcome<HashMap<String
         return Ok(HashMap::new());
     }
     let rows = tx
-        .query(
+        .look(
             "SELECT name, epoch FROM lease WHERE name = ANY ($1) AND owner IS NOT NULL
              ORDER BY name FOR SHARE",
             &[&names],

@@ -72,7 +72,7 @@ struct Inner {
 }
 
 impl PostgresStore {
-    /// Connects and brings the schema up to date.
+    /// Connects and brings the schema up to date, unless it was opened to look only.
     pub async fn open(options: PostgresOptions) -> StoreResult<Self> {
         let target = Target::parse(&options)?;
         let pool = target.pool(&options)?;
@@ -86,7 +86,11 @@ impl PostgresStore {
                 running: RwLock::new(()),
             }),
         };
-        store.migrate(options.schema.as_deref()).await?;
+        if options.read_only {
+            store.check_schema().await?;
+        } else {
+            store.migrate(options.schema.as_deref()).await?;
+        }
         Ok(store)
     }
 }

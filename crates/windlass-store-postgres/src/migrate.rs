@@ -27,6 +27,20 @@ impl PostgresStore {
         self.try_migrate(schema).await.map_err(|fault| fault.explain(&self.inner.place))
     }
 
+    /// Refuses a schema that is not the one this binary works with, and leaves it alone.
+    pub(crate) async fn check_schema(&self) -> StoreResult<()> {
+        self.try_check().await.map_err(|fault| fault.explain(&self.inner.place))
+    }
+
+    async fn try_check(&self) -> Outcome<()> {
+        let client = self.connection(false).await?;
+        if is_current(&client).await? {
+            return Ok(());
+        }
+        let found = stored_version(&client).await?;
+        Err(StoreError::OlderSchema { found, known: SCHEMA_VERSION }.into())
+    }
+
     async fn try_migrate(&self, schema: Option<&str>) -> Outcome<()> {
         let mut client = self.connection(false).await?;
         if !is_current(&client).await? {
@@ -58,7 +72,8 @@ async fn stored_version(client: &Client) -> Outcome<i64> {
 async fn upgrade(client: &mut Client, schema: Option<&str>) -> Outcome<()> {
     // One transaction; dropping it on an error takes everything back.
     let transaction = client.build_transaction().start().await?;
-    transaction.batch_execute("SET LOCAL lock_timeout = '60s'").await?;
+    // A new index on a large table takes as long as it takes.
+    transaction.batch_execute("SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = 0").await?;
     transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK]).await?;
     if let Some(name) = schema {
         transaction.batch_execute(&format!("CREATE SCHEMA IF NOT EXISTS {}", quoted(name)?)).await?;

@@ -8,7 +8,7 @@ use windlass_core::job::{ClaimedJob, JobId, JobTicket, NewJob};
 use windlass_core::lease::Epoch;
 use windlass_core::name::LaneKey;
 use windlass_core::range::{BlockRange, RANGE_CURSOR_SECONDARY, RangeClaim};
-use windlass_core::store::Ranges;
+use windlass_core::store::{Ranges, check_job_queue};
 use windlass_core::time::duration_ms;
 
 use crate::error::Outcome;
@@ -19,6 +19,7 @@ use crate::{PostgresStore, cursor, job};
 #[async_trait]
 impl Ranges for PostgresStore {
     async fn claim_range(&self, claim: &RangeClaim) -> StoreResult<Option<(BlockRange, ClaimedJob)>> {
+        check_job_queue(&claim.queue)?;
         Ok(self.claim(claim, |tx, claim| Box::pin(claim_next(tx, claim))).await?.flatten())
     }
 }

@@ -38,11 +38,11 @@ pub(crate) struct Args {
     /// How many jobs one claim takes
     #[arg(long, default_value_t = 100)]
     batch: u32,
-    /// How many of one lane
-    #[arg(long, default_value_t = 1)]
+    /// How many of one lane, in its order
+    #[arg(long, default_value_t = 100)]
     per_lane: u32,
     /// How many workers claim at once
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 8)]
     workers: u32,
     /// Do not run the peer
     #[arg(long)]

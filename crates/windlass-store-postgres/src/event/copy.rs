@@ -27,6 +27,10 @@ const CHUNK_BYTES: usize = 64 << 10;
 
 /// Copies logs into the table; fails whole when one of them is there already.
 pub(super) async fn copy(tx: &Tx, events: &[LogEvent]) -> Outcome<u64> {
+    tx.answer(stream(tx, events)).await
+}
+
+async fn stream(tx: &Tx, events: &[LogEvent]) -> Outcome<u64> {
     let statement = tx.client().prepare_cached(COPY).await?;
     let mut sink = pin!(tx.client().copy_in(&statement).await?);
     let mut chunk = new_chunk();

@@ -36,13 +36,13 @@ pub(crate) fn sort(events: &mut [LogEvent]) {
 pub(crate) async fn insert(tx: &Tx, events: &[LogEvent]) -> Outcome<Written> {
     let distinct = events.windows(2).all(|pair| key(&pair[0]) != key(&pair[1]));
     if events.len() >= MIN_COPY_ROWS && distinct && !any_stored(tx, events).await? {
-        tx.client().batch_execute("SAVEPOINT copy").await?;
+        tx.batch("SAVEPOINT copy").await?;
         match copy(tx, events).await {
             Ok(rows) => {
-                tx.client().batch_execute("RELEASE copy").await?;
+                tx.batch("RELEASE copy").await?;
                 return Ok(Written::Rows(rows));
             }
-            Err(fault) if is_duplicate(&fault) => tx.client().batch_execute("ROLLBACK TO copy").await?,
+            Err(fault) if is_duplicate(&fault) => tx.batch("ROLLBACK TO copy").await?,
             Err(fault) => return Err(fault),
         }
     }
@@ -73,7 +73,9 @@ async fn any_stored(tx: &Tx, events: &[LogEvent]) -> Outcome<bool> {
 
 /// Stores those of the logs that are new.
 async fn merge(tx: &Tx, events: &[LogEvent]) -> Outcome<Written> {
-    let Some(first) = events.first() else { return Ok(Written::Rows(0)) };
+    if events.is_empty() {
+        return Ok(Written::Rows(0));
+    }
     let numbers = |what, of: fn(&LogEvent) -> u64| -> StoreResult<Vec<i64>> {
         events.iter().map(|event| signed(what, of(event))).collect()
     };
@@ -99,7 +101,7 @@ async fn merge(tx: &Tx, events: &[LogEvent]) -> Outcome<Written> {
     if new < events.len() as u64 {
         let row = tx
             .query_one(
-                "SELECT count(*)
+                "SELECT count(*), min(chain_id)
                  FROM unnest($1::BIGINT[], $2::BIGINT[], $3::BIGINT[], $4::BYTEA[])
                      AS given (chain_id, block_number, log_index, block_hash)
                  JOIN event USING (chain_id, block_number, log_index)
@@ -107,7 +109,7 @@ async fn merge(tx: &Tx, events: &[LogEvent]) -> Outcome<Written> {
                 &[&chains, &blocks, &indexes, &hashes],
             )
             .await?;
-        refuse_contradictions(first.chain, get(&row, 0)?)?;
+        refuse_contradictions(get(&row, 0)?, get(&row, 1)?)?;
     }
     Ok(Written::Rows(new))
 }
@@ -135,19 +137,20 @@ pub(crate) async fn insert_blocks(tx: &Tx, chain: ChainId, headers: &[BlockHeade
     if new < headers.len() as u64 {
         let row = tx
             .query_one(
-                "SELECT count(*) FROM unnest($2::BIGINT[], $3::BYTEA[]) AS given (number, hash)
+                "SELECT count(*), min(chain_id) FROM unnest($2::BIGINT[], $3::BYTEA[]) AS given (number, hash)
                  JOIN block USING (number) WHERE chain_id = $1 AND block.hash <> given.hash",
                 &[&chain.as_i64(), &numbers, &hashes],
             )
             .await?;
-        refuse_contradictions(chain, get(&row, 0)?)?;
+        refuse_contradictions(get(&row, 0)?, get(&row, 1)?)?;
     }
     Ok(Written::Rows(new))
 }
 
-fn refuse_contradictions(chain: ChainId, count: i64) -> StoreResult<()> {
-    match count.unsigned_abs() {
-        0 => Ok(()),
-        count => Err(StoreError::EventConflict { chain: chain.as_i64(), count }),
+/// Refuses a commit with so many contradictions, of this chain or higher ones.
+fn refuse_contradictions(count: i64, lowest_chain: Option<i64>) -> StoreResult<()> {
+    match (count.unsigned_abs(), lowest_chain) {
+        (count @ 1.., Some(chain)) => Err(StoreError::EventConflict { chain, count }),
+        _ => Ok(()),
     }
 }

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use windlass_core::error::StoreError;
+use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::job::{ClaimedJob, JobClaim, JobId, JobTicket};
 use windlass_core::time::Timestamp;
 
 use super::bury::bury;
+use super::ordinary::{self, Taken};
+use crate::PostgresStore;
 use crate::claim::{Candidates, Changes};
 use crate::error::Outcome;
 use crate::floor::Floors;
@@ -22,10 +24,43 @@ struct Open {
     not_before: Option<Timestamp>,
 }
 
-/// Takes jobs.
-pub(super) async fn claim(tx: &Tx, floors: &Floors, claim: &JobClaim) -> Outcome<Vec<ClaimedJob>> {
+/// Takes jobs: in one statement, if nothing is out of the ordinary, and what is left the longer way.
+pub(super) async fn claim(store: &PostgresStore, claim: &JobClaim) -> StoreResult<Vec<ClaimedJob>> {
+    let Taken { mut jobs, lanes, is_enough } = ordinary::take(store, claim).await?;
+    if is_enough {
+        return Ok(jobs);
+    }
+    let rest = Rest {
+        floors: &store.inner.floors,
+        claim: JobClaim { max_jobs: claim.max_jobs - jobs.len() as u32, ..claim.clone() },
+        max_lanes: claim.max_jobs - lanes.len() as u32,
+        seen: lanes,
+    };
+    let answer = store.claim(&rest, |tx, rest| Box::pin(claim_rest(tx, rest))).await;
+    match answer {
+        Ok(rest) => jobs.extend(rest.unwrap_or_default()),
+        // What was taken is held, and nobody else will hear of it.
+        Err(error) if !jobs.is_empty() => tracing::warn!(%error, "a claim was cut short"),
+        Err(error) => return Err(error),
+    }
+    Ok(jobs)
+}
+
+/// What is left of a claim.
+struct Rest<'a> {
+    floors: &'a Floors,
+    claim: JobClaim,
+    max_lanes: u32,
+    /// Lanes that were taken already.
+    seen: Vec<i64>,
+}
+
+/// Takes jobs of other lanes.
+async fn claim_rest(tx: &Tx, rest: &Rest<'_>) -> Outcome<Vec<ClaimedJob>> {
+    let Rest { floors, claim, max_lanes, seen } = rest;
     let mut candidates =
-        Candidates::new(floors, claim.queue.as_str(), claim.max_jobs, claim.max_per_lane, claim.max_attempts);
+        Candidates::new(floors, claim.queue.as_str(), claim.max_jobs, claim.max_per_lane, claim.max_attempts)
+            .without(seen, *max_lanes);
     let mut changes = Changes::default();
     let mut claimed = Vec::new();
     let mut began_at = None;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use tokio_postgres::Row;
 use windlass_core::error::StoreError;
 use windlass_core::job::{JobId, NewJob};
 use windlass_core::name::{LaneKey, Queue};
@@ -89,30 +90,32 @@ async fn grow<'a>(tx: &Tx, lanes: &BTreeMap<LaneName<'a>, Growth>) -> Outcome<Ha
     let not_before: Vec<Option<i64>> = lanes.values().map(|growth| growth.not_before).collect();
     let rows = tx
         .query(
-            "WITH new AS MATERIALIZED (
-                 SELECT queue, key, count, GREATEST(not_before_ms, (SELECT windlass_now($1))) AS due_ms, place
-                 FROM unnest($2::TEXT[], $3::TEXT[], $4::BIGINT[], $5::BIGINT[]) WITH ORDINALITY
-                     AS new (queue, key, count, not_before_ms, place)),
-             grown AS (
-                 INSERT INTO lane (queue, key, tail_seq, available_at_ms)
-                 SELECT queue, key, count, due_ms FROM new ORDER BY place
-                 ON CONFLICT (queue, key) DO UPDATE SET
-                     tail_seq = lane.tail_seq + EXCLUDED.tail_seq,
-                     available_at_ms = CASE WHEN lane.tail_seq = lane.done_seq
-                         THEN EXCLUDED.available_at_ms ELSE lane.available_at_ms END
-                 RETURNING queue, key, id, done_seq, tail_seq)
-             SELECT id, done_seq, tail_seq - count + 1 FROM new LEFT JOIN grown USING (queue, key) ORDER BY place",
+            "WITH clock AS MATERIALIZED (SELECT windlass_now($1) AS now_ms)
+             INSERT INTO lane (queue, key, tail_seq, available_at_ms)
+             SELECT queue, key, count, GREATEST(not_before_ms, now_ms)
+             FROM unnest($2::TEXT[], $3::TEXT[], $4::BIGINT[], $5::BIGINT[]) WITH ORDINALITY
+                 AS new (queue, key, count, not_before_ms, place), clock
+             ORDER BY place
+             ON CONFLICT (queue, key) DO UPDATE SET
+                 tail_seq = lane.tail_seq + EXCLUDED.tail_seq,
+                 available_at_ms = CASE WHEN lane.tail_seq = lane.done_seq
+                     THEN EXCLUDED.available_at_ms ELSE lane.available_at_ms END
+             RETURNING queue, key, id, done_seq, tail_seq",
             &[&tx.now_ms, &queues, &keys, &counts, &not_before],
         )
         .await?;
+    let named = |row| Ok(((get(row, 0)?, get(row, 1)?), row));
+    let rows: HashMap<LaneName<'_>, &Row> = rows.iter().map(named).collect::<Outcome<_>>()?;
     let mut grown = HashMap::with_capacity(lanes.len());
-    for (row, lane) in rows.iter().zip(lanes.keys()) {
-        let next = JobId { lane: get(row, 0)?, seq: get(row, 2)? };
-        grown.insert(*lane, Grown { next, done_seq: get(row, 1)? });
+    for (name, growth) in lanes {
+        let row = rows.get(name).ok_or_else(|| damaged("a lane did not grow"))?;
+        let next = JobId { lane: get(row, 2)?, seq: get::<i64>(row, 4)? - growth.count + 1 };
+        grown.insert(*name, Grown { next, done_seq: get(row, 3)? });
     }
     Ok(grown)
 }
 
+/// Stores jobs, those of a lane next to each other, as they will be taken.
 async fn insert(tx: &Tx, ids: &[JobId], entries: &[Entry<'_>]) -> Outcome<()> {
     let (lanes, seqs): (Vec<i64>, Vec<i64>) = ids.iter().map(|id| (id.lane, id.seq)).unzip();
     let payloads: Vec<&str> = entries.iter().map(|entry| entry.payload).collect();
@@ -123,7 +126,8 @@ async fn insert(tx: &Tx, ids: &[JobId], entries: &[Entry<'_>]) -> Outcome<()> {
          INSERT INTO job (lane_id, seq, payload, enqueued_at_ms, not_before_ms)
          SELECT lane_id, seq, payload, now_ms, not_before_ms
          FROM unnest($2::BIGINT[], $3::BIGINT[], $4::TEXT[], $5::BIGINT[])
-             AS new (lane_id, seq, payload, not_before_ms), clock",
+             AS new (lane_id, seq, payload, not_before_ms), clock
+         ORDER BY lane_id, seq",
         &[&tx.now_ms, &lanes, &seqs, &payloads, &not_before],
     )
     .await?;

@@ -1,13 +1,14 @@
 //! The ends of a job: done, again later, never.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-use windlass_core::error::StoreError;
+use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::job::{JobFailure, JobTicket};
 use windlass_core::lease::Epoch;
 use windlass_core::retry::Verdict;
 
 use super::bury::bury;
+use crate::PostgresStore;
 use crate::error::Outcome;
 use crate::lane::{self, Lane};
 use crate::row::get;
@@ -38,7 +39,10 @@ impl Run {
 
 /// Finishes jobs, each lane's in order and without a gap; returns the tickets of
 /// lanes that were left untouched, because theirs were not valid.
-pub(super) async fn complete_all(tx: &Tx, tickets: &[JobTicket]) -> Outcome<Vec<JobTicket>> {
+pub(super) async fn complete_all(
+    store: &PostgresStore,
+    tickets: &[JobTicket],
+) -> StoreResult<Vec<JobTicket>> {
     let mut sorted = tickets.to_vec();
     sorted.sort_unstable();
     let lanes: BTreeMap<i64, &[JobTicket]> = sorted
@@ -46,7 +50,13 @@ pub(super) async fn complete_all(tx: &Tx, tickets: &[JobTicket]) -> Outcome<Vec<
         .map(|tickets| (tickets[0].job.lane, tickets))
         .collect();
     let runs: Vec<Run> = lanes.values().filter_map(|tickets| Run::of(tickets)).collect();
-    let finished = finish(tx, &runs).await?;
+    let finished: HashSet<i64> = match runs.is_empty() {
+        true => HashSet::new(),
+        false => {
+            let [ids, epochs, firsts, lasts] = columns(&runs);
+            store.write_once(FINISH_ALONE, &[&ids, &epochs, &firsts, &lasts]).await?.into_iter().collect()
+        }
+    };
     Ok(lanes
         .into_iter()
         .filter(|(lane, _)| !finished.contains(lane))
@@ -63,25 +73,23 @@ pub(crate) async fn complete(tx: &Tx, ticket: JobTicket) -> Outcome<()> {
     }
 }
 
-/// Moves lanes past their runs and deletes the jobs, in one statement; returns the
+/// Moves lanes past their runs and deletes the jobs, in one statement; `held` are the
 /// lanes for which that was right. The last job held frees its lane; before that the
-/// next one is under way, as its first attempt. Lanes are locked in the order of their numbers,
-/// because a holder may be extending the same ones just now.
-async fn finish(tx: &Tx, runs: &[Run]) -> Outcome<Vec<i64>> {
-    if runs.is_empty() {
-        return Ok(Vec::new());
-    }
-    let column = |of: fn(&Run) -> i64| runs.iter().map(of).collect::<Vec<i64>>();
-    let rows = tx
-        .query(
+/// next one is under way, as its first attempt. Lanes are locked in the order of their
+/// numbers, because a holder may be extending the same ones just now. `$1` is the
+/// caller's clock, `$4` to `$7` are the runs.
+macro_rules! finish_runs {
+    ($guard:literal, $rest:literal) => {
+        concat!(
             "WITH run AS MATERIALIZED (
-                 SELECT * FROM unnest($2::BIGINT[], $3::BIGINT[], $4::BIGINT[], $5::BIGINT[])
+                 SELECT * FROM unnest($4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BIGINT[])
                      AS run (id, epoch, first_seq, last_seq)),
              held AS MATERIALIZED (
                  SELECT id, first_seq, last_seq FROM lane JOIN run USING (id)
                  WHERE lane.epoch = run.epoch AND owner IS NOT NULL
-                     AND done_seq + 1 = first_seq AND last_seq <= held_seq
-                 ORDER BY id FOR UPDATE OF lane),
+                     AND done_seq + 1 = first_seq AND last_seq <= held_seq ",
+            $guard,
+            " ORDER BY id FOR UPDATE OF lane),
              moved AS (
                  UPDATE lane SET done_seq = last_seq, last_error = NULL,
                      attempts = CASE WHEN held_seq = last_seq THEN 0 ELSE 1 END,
@@ -89,18 +97,36 @@ async fn finish(tx: &Tx, runs: &[Run]) -> Outcome<Vec<i64>> {
                      available_at_ms = CASE WHEN held_seq = last_seq THEN windlass_now($1) ELSE available_at_ms END
                  FROM held WHERE lane.id = held.id),
              gone AS (
-                 DELETE FROM job USING held WHERE lane_id = id AND seq BETWEEN first_seq AND last_seq)
-             SELECT id FROM held",
-            &[
-                &tx.now_ms,
-                &column(|run| run.lane),
-                &column(|run| run.epoch.0),
-                &column(|run| run.first),
-                &column(|run| run.last),
-            ],
+                 DELETE FROM job USING held WHERE lane_id = id AND seq BETWEEN first_seq AND last_seq) ",
+            $rest
         )
-        .await?;
+    };
+}
+
+/// Within a transaction, which has its own mark.
+const FINISH: &str = finish_runs!("AND $2::BIGINT IS NULL AND $3::BIGINT IS NULL", "SELECT id FROM held");
+
+/// As a transaction by itself: with a mark, without which nothing is done.
+const FINISH_ALONE: &str = finish_runs!(
+    "AND EXISTS (SELECT FROM commit_mark WHERE id = $2)",
+    ", marked AS (
+         UPDATE commit_mark SET nonce = $3, used_at = now(), answer = ARRAY(SELECT id FROM held)
+         WHERE id = $2 RETURNING answer)
+     SELECT answer FROM marked"
+);
+
+/// Finishes runs within a transaction; returns their lanes, if that was right.
+async fn finish(tx: &Tx, runs: &[Run]) -> Outcome<Vec<i64>> {
+    let [ids, epochs, firsts, lasts] = columns(runs);
+    let no_mark = None::<i64>;
+    let rows = tx.query(FINISH, &[&tx.now_ms, &no_mark, &no_mark, &ids, &epochs, &firsts, &lasts]).await?;
     rows.iter().map(|row| get(row, 0)).collect()
+}
+
+/// Lanes, epochs, first and last numbers.
+fn columns(runs: &[Run]) -> [Vec<i64>; 4] {
+    let column = |of: fn(&Run) -> i64| runs.iter().map(of).collect::<Vec<i64>>();
+    [column(|run| run.lane), column(|run| run.epoch.0), column(|run| run.first), column(|run| run.last)]
 }
 
 /// Records a failed try and frees the lane.

@@ -5,6 +5,7 @@ mod claim;
 mod enqueue;
 mod finish;
 mod list;
+mod ordinary;
 
 use std::time::Duration;
 
@@ -27,12 +28,7 @@ impl Jobs for PostgresStore {
     async fn claim_jobs(&self, claim: &JobClaim) -> StoreResult<Vec<ClaimedJob>> {
         check_job_queue(&claim.queue)?;
         let claim = JobClaim { max_jobs: claim.max_jobs.min(MAX_CLAIMED_JOBS), ..claim.clone() };
-        let claimed = self
-            .claim(&(&self.inner.floors, claim), |tx, (floors, claim)| {
-                Box::pin(claim::claim(tx, floors, claim))
-            })
-            .await?;
-        Ok(claimed.unwrap_or_default())
+        claim::claim(self, &claim).await
     }
 
     /// Relaxed: an extension that a crash takes back makes the hold run out earlier,
@@ -46,7 +42,7 @@ impl Jobs for PostgresStore {
     }
 
     async fn complete_jobs(&self, tickets: &[JobTicket]) -> StoreResult<Vec<JobTicket>> {
-        self.write(Durability::Full, tickets, |tx, tickets| Box::pin(finish::complete_all(tx, tickets))).await
+        finish::complete_all(self, tickets).await
     }
 
     async fn fail_job(&self, failure: &JobFailure) -> StoreResult<()> {

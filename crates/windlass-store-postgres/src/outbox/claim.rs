@@ -16,8 +16,8 @@ use crate::tx::Tx;
 
 /// Takes messages.
 pub(super) async fn claim(tx: &Tx, floors: &Floors, claim: &MessageClaim) -> Outcome<Vec<ClaimedMessages>> {
-    let known = tx.query_opt("SELECT FROM sink WHERE name = $1", &[&claim.sink.as_str()]).await?;
-    if known.is_none() {
+    let known = tx.look("SELECT FROM sink WHERE name = $1", &[&claim.sink.as_str()]).await?;
+    if known.is_empty() {
         return Err(StoreError::Invalid(format!("sink {} was never registered", claim.sink)).into());
     }
     let queue = sink_queue(&claim.sink);

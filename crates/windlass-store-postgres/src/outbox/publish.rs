@@ -66,22 +66,23 @@ async fn grow<'a>(tx: &Tx, entries: &[Entry<'a>]) -> Outcome<HashMap<&'a str, Gr
     for entry in entries {
         *counts.entry(entry.partition).or_default() += 1;
     }
-    let (names, growth): (Vec<&str>, Vec<i64>) = counts.into_iter().unzip();
+    let (names, growth): (Vec<&str>, Vec<i64>) = counts.iter().map(|(name, count)| (*name, *count)).unzip();
     let rows = tx
         .query(
-            "WITH new AS MATERIALIZED (
-                 SELECT * FROM unnest($1::TEXT[], $2::BIGINT[]) WITH ORDINALITY AS new (name, count, place)),
-             grown AS (
-                 INSERT INTO partition (name, tail_seq) SELECT name, count FROM new ORDER BY place
-                 ON CONFLICT (name) DO UPDATE SET tail_seq = partition.tail_seq + EXCLUDED.tail_seq
-                 RETURNING id, name, tail_seq)
-             SELECT id, tail_seq - count + 1 FROM new LEFT JOIN grown USING (name) ORDER BY place",
+            "INSERT INTO partition (name, tail_seq)
+             SELECT name, count FROM unnest($1::TEXT[], $2::BIGINT[]) WITH ORDINALITY AS new (name, count, place)
+             ORDER BY place
+             ON CONFLICT (name) DO UPDATE SET tail_seq = partition.tail_seq + EXCLUDED.tail_seq
+             RETURNING name, id, tail_seq",
             &[&names, &growth],
         )
         .await?;
     let mut partitions = HashMap::with_capacity(names.len());
-    for (row, name) in rows.iter().zip(names) {
-        partitions.insert(name, Grown { id: get(row, 0)?, next_seq: get(row, 1)? });
+    for row in &rows {
+        let named = counts.get_key_value(get::<&str>(row, 0)?);
+        let (name, count) = named.ok_or_else(|| damaged("another partition grew"))?;
+        let next_seq = get::<i64>(row, 2)? - count + 1;
+        partitions.insert(*name, Grown { id: get(row, 1)?, next_seq });
     }
     Ok(partitions)
 }

@@ -26,30 +26,26 @@ pub(super) async fn register(tx: &Tx, sink: &Sink, start: SinkStart) -> Outcome<
     Ok(true)
 }
 
-/// Forgets messages that every sink is past, up to `limit`. A partition that is
-/// being written to is left for the next time, and while no sink is known nothing
-/// is forgotten. No sink can register meanwhile: it might want these messages.
+/// Forgets messages that every sink is past, up to `limit`, and touches only the
+/// partitions that they are in. A partition that is being written to is left for
+/// the next time, and while no sink is known nothing is forgotten. No sink can
+/// register meanwhile: it might want these messages.
 pub(super) async fn prune(tx: &Tx, limit: u32) -> Outcome<u64> {
     tx.execute("LOCK TABLE sink IN ROW SHARE MODE", &[]).await?;
-    let rows = tx
-        .query(
-            "SELECT id, floor_seq, passed_seq
-             FROM partition, LATERAL (SELECT min(done_seq) AS passed_seq FROM lane WHERE partition_id = partition.id) AS sinks
-             WHERE passed_seq > floor_seq ORDER BY id FOR UPDATE OF partition SKIP LOCKED",
-            &[],
-        )
-        .await?;
+    let rows = tx.query(LOCK_PRUNABLE, &[&i64::from(limit)]).await?;
     let mut room = i64::from(limit);
     let (mut ids, mut floors) = (Vec::new(), Vec::new());
     for row in &rows {
-        if room == 0 {
-            break;
-        }
         let (id, floor, passed): (i64, i64, i64) = (get(row, 0)?, get(row, 1)?, get(row, 2)?);
         let moved = room.min(passed - floor);
-        ids.push(id);
-        floors.push(floor + moved);
-        room -= moved;
+        if moved > 0 {
+            ids.push(id);
+            floors.push(floor + moved);
+            room -= moved;
+        }
+    }
+    if ids.is_empty() {
+        return Ok(0);
     }
     tx.execute(
         "WITH moved AS (
@@ -61,6 +57,22 @@ pub(super) async fn prune(tx: &Tx, limit: u32) -> Outcome<u64> {
     )
     .await
 }
+
+/// Locks the first partitions that together have `$1` messages to forget. Each has at
+/// least one, so no more than `$1` of them are looked at; of those, the ones that
+/// begin within the first `$1` messages are needed.
+const LOCK_PRUNABLE: &str = "
+    WITH prunable AS MATERIALIZED (
+        SELECT id, passed_seq, passed_seq - floor_seq AS count
+        FROM partition, LATERAL (
+            SELECT min(done_seq) AS passed_seq FROM lane WHERE partition_id = partition.id) AS sinks
+        WHERE passed_seq > floor_seq ORDER BY id LIMIT $1),
+    needed AS MATERIALIZED (
+        SELECT id, passed_seq
+        FROM (SELECT id, passed_seq, sum(count) OVER (ORDER BY id) - count AS before FROM prunable) AS summed
+        WHERE before < $1)
+    SELECT id, floor_seq, passed_seq FROM partition JOIN needed USING (id)
+    ORDER BY id FOR UPDATE OF partition SKIP LOCKED";
 
 /// How far each sink is.
 pub(super) async fn depth(tx: &Tx) -> Outcome<Vec<SinkDepth>> {

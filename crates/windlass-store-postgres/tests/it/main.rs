@@ -1,11 +1,16 @@
 //! The PostgreSQL store against a real server, named by `WINDLASS_TEST_POSTGRES_URL`.
 
 mod database;
+mod postgres_begin;
+mod postgres_claim;
 mod postgres_conformance;
 mod postgres_connect;
 mod postgres_event;
 mod postgres_lock;
 mod postgres_lost;
+mod postgres_mark;
 mod postgres_migrate;
+mod postgres_plan;
 mod postgres_processes;
+mod postgres_prune;
 mod proxy;

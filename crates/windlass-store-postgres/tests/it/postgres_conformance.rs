@@ -28,21 +28,18 @@ async fn fresh() -> Database {
 
 windlass_testkit::conformance!(fresh());
 
-/// Scripts of up to so many steps: a server takes longer for each than a file does.
-const MAX_STEPS: usize = 120;
-
 macro_rules! scripts {
-    ($($test:ident: $profile:ident, $scripts:literal;)*) => {$(
+    ($($test:ident: $profile:ident;)*) => {$(
         #[test]
         fn $test() {
-            script::check::<script::$profile, _>(script::Budget::new($scripts, MAX_STEPS), fresh);
+            script::check::<script::$profile, _>(script::Budget::standard(), fresh);
         }
     )*};
 }
 
 scripts! {
-    leases_answer_as_the_model_does: LeaseScript, 20;
-    jobs_answer_as_the_model_does: JobScript, 20;
-    the_outbox_answers_as_the_model_does: OutboxScript, 20;
-    the_whole_store_answers_as_the_model_does: WholeScript, 20;
+    leases_answer_as_the_model_does: LeaseScript;
+    jobs_answer_as_the_model_does: JobScript;
+    the_outbox_answers_as_the_model_does: OutboxScript;
+    the_whole_store_answers_as_the_model_does: WholeScript;
 }

@@ -61,6 +61,19 @@ async fn another_fork_is_refused_whole() {
     assert_eq!(store.count_events(make::chain(1)).await.expect("a count"), 100);
 }
 
+#[tokio::test]
+async fn a_refusal_names_the_lowest_chain_that_is_contradicted_and_counts_all() {
+    let database = Database::new();
+    let store = database.open().await;
+    let stored = vec![make::event(3, 5, 0, 1), make::event(3, 5, 1, 1), make::event(9, 5, 0, 1)];
+    insert(&store, stored).await.expect("written");
+    let new = make::event(1, 5, 0, 2);
+    let fork = vec![new, make::event(9, 5, 0, 2), make::event(3, 5, 0, 2), make::event(3, 5, 1, 2)];
+    let refused = insert(&store, fork).await.expect_err("a contradiction");
+    assert!(matches!(refused, StoreError::EventConflict { chain: 3, count: 3 }), "{refused:?}");
+    assert_eq!(store.count_events(make::chain(1)).await.expect("a count"), 0);
+}
+
 /// Both look, both see nothing, both copy: one waits for the other and merges.
 #[tokio::test]
 async fn two_that_copy_the_same_logs_at_once_store_them_once() {

@@ -1,8 +1,8 @@
 //! Opening: many at once, again, and after a later version has been here.
 
 use windlass_core::error::StoreError;
-use windlass_core::store::Leases;
-use windlass_store_postgres::{PostgresStore, SCHEMA_VERSION};
+use windlass_core::store::{Jobs, Leases};
+use windlass_store_postgres::{PostgresOptions, PostgresStore, SCHEMA_VERSION};
 use windlass_testkit::make;
 
 use crate::database::{Database, url};
@@ -44,4 +44,35 @@ async fn a_newer_database_is_refused_and_left_alone() {
     );
     let touched = client.query_one("SELECT to_regclass('commit_mark')::TEXT", &[]).await.expect("an answer");
     assert_eq!(touched.get::<_, Option<String>>(0), None);
+}
+
+fn only_to_look(database: &Database) -> PostgresOptions {
+    PostgresOptions { read_only: true, ..database.options(&url()) }
+}
+
+#[tokio::test]
+async fn an_opening_that_only_looks_creates_nothing() {
+    let database = Database::new();
+    let refused = PostgresStore::open(only_to_look(&database)).await.expect_err("no schema");
+    assert!(
+        matches!(refused, StoreError::OlderSchema { found: 0, known } if known == SCHEMA_VERSION),
+        "{refused:?}"
+    );
+    let client = database.client().await;
+    let sql = "SELECT FROM pg_namespace WHERE nspname = $1";
+    assert!(client.query(sql, &[&database.schema]).await.expect("an answer").is_empty());
+}
+
+#[tokio::test]
+async fn an_opening_that_only_looks_reads_and_refuses_every_write() {
+    let database = Database::new();
+    database.open().await.enqueue_jobs(vec![make::job("q", "k", "{}")]).await.expect("an id");
+    let store = PostgresStore::open(only_to_look(&database)).await.expect("the schema is there");
+    assert_eq!(store.list_jobs(&Default::default()).await.expect("jobs").len(), 1);
+    let written = store.enqueue_jobs(vec![make::job("q", "k", "{}")]).await;
+    assert!(matches!(written, Err(StoreError::ReadOnly)), "{written:?}");
+    let claimed = store.claim_jobs(&make::claim("q", "a", 1)).await;
+    assert!(matches!(claimed, Err(StoreError::ReadOnly)), "{claimed:?}");
+    let taken = store.acquire_lease(&make::lease_name("l"), &make::owner("a"), make::ms(1)).await;
+    assert!(matches!(taken, Err(StoreError::ReadOnly)), "{taken:?}");
 }

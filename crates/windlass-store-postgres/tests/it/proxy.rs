@@ -2,7 +2,7 @@
 //! every point at which an operation can lose its connection is met for certain.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -27,13 +27,18 @@ pub(crate) struct Proxy {
 struct Fuse {
     left: AtomicI64,
     after: AtomicI64,
+    spoil: AtomicBool,
 }
 
 impl Proxy {
     pub(crate) async fn start(server: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
-        let fuse = Arc::new(Fuse { left: AtomicI64::new(-1), after: AtomicI64::new(0) });
+        let fuse = Arc::new(Fuse {
+            left: AtomicI64::new(-1),
+            after: AtomicI64::new(0),
+            spoil: AtomicBool::new(false),
+        });
         let shared = fuse.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
@@ -50,6 +55,16 @@ impl Proxy {
     pub(crate) fn arm(&self, message: i64, cut: Cut) {
         self.fuse.after.store(i64::from(cut == Cut::After), Ordering::SeqCst);
         self.fuse.left.store(message, Ordering::SeqCst);
+    }
+
+    /// Makes nonsense of the next BEGIN, so that the server refuses it and nothing else.
+    pub(crate) fn spoil_begin(&self) {
+        self.fuse.spoil.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether a BEGIN was made nonsense of.
+    pub(crate) fn has_spoilt(&self) -> bool {
+        !self.fuse.spoil.swap(false, Ordering::SeqCst)
     }
 
     /// Takes a wish back; whether it had come true.
@@ -95,6 +110,9 @@ async fn pass_messages(
         let length = u32::from_be_bytes(header[header.len() - 4..].try_into().expect("four bytes"));
         let mut body = vec![0; length as usize - 4];
         client.read_exact(&mut body).await?;
+        if header[0] == b'Q' && body.starts_with(b"BEGIN") && fuse.spoil.swap(false, Ordering::SeqCst) {
+            body[..5].copy_from_slice(b"bogus");
+        }
         // Passwords are no statements: a client that is refused them would not come again.
         let counts = header.len() == 5 && header[0] != b'p';
         let cut = if counts { fuse.burn() } else { None };
