@@ -12,9 +12,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{StoreError, StoreResult};
 use crate::lease::Epoch;
 use crate::name::{LaneKey, Owner, Queue};
 use crate::retry::Verdict;
+use crate::store::check_job_queue;
 use crate::time::Timestamp;
 
 /// The most jobs one claim hands out.
@@ -107,6 +109,22 @@ pub struct JobClaim {
     pub max_per_lane: u32,
     /// A lane whose first job was begun this often without an end gives it up.
     pub max_attempts: u32,
+}
+
+impl JobClaim {
+    /// Refuses a claim on the outbox's queues, and one that would give up every job unseen.
+    pub fn validate(&self) -> StoreResult<()> {
+        check_job_queue(&self.queue)?;
+        check_attempts(self.max_attempts)
+    }
+}
+
+/// Refuses a limit under which nothing could ever be tried.
+pub(crate) fn check_attempts(max_attempts: u32) -> StoreResult<()> {
+    if max_attempts == 0 {
+        return Err(StoreError::Invalid("a claim allows at least one attempt".to_owned()));
+    }
+    Ok(())
 }
 
 /// A job that its claimant now holds, together with its lane.

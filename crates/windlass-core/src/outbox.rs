@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::job::JobId;
+use crate::error::StoreResult;
+use crate::job::{JobId, check_attempts};
 use crate::lease::Epoch;
 use crate::name::{Owner, Partition, Sink};
 use crate::retry::Verdict;
@@ -71,6 +72,13 @@ pub struct MessageClaim {
     pub max_per_partition: u32,
     /// A partition whose first message was begun this often without an end gives it up.
     pub max_attempts: u32,
+}
+
+impl MessageClaim {
+    /// Refuses a claim that would give up every message unseen.
+    pub fn validate(&self) -> StoreResult<()> {
+        check_attempts(self.max_attempts)
+    }
 }
 
 /// A run of one partition's messages, held for delivery.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use windlass_core::error::StoreError;
 use windlass_core::job::bounded_error;
 use windlass_core::lease::Epoch;
+use windlass_core::open_job::exhaustion;
 use windlass_core::time::{Timestamp, duration_ms};
 
 use crate::error::Outcome;
@@ -69,8 +70,7 @@ impl Lane {
 
     /// Why its head is given up by a claim.
     pub(crate) fn exhaustion(&self) -> String {
-        let silent = || format!("given up after {} attempts without an answer", self.attempts);
-        self.last_error.clone().unwrap_or_else(silent)
+        exhaustion(self.last_error.as_deref(), self.attempts)
     }
 
     /// The last entry of a run of at most `limit`.

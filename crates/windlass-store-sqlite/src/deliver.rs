@@ -31,6 +31,7 @@ impl Outbox for SqliteStore {
     }
 
     async fn claim_messages(&self, claim: &MessageClaim) -> StoreResult<Vec<ClaimedMessages>> {
+        claim.validate()?;
         let mut claim = claim.clone();
         claim.max_messages = claim.max_messages.min(MAX_CLAIMED_MESSAGES);
         Ok(self.claim(move |tx| claim_lanes(tx, &claim)).await?.unwrap_or_default())

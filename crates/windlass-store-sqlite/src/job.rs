@@ -12,7 +12,7 @@ use windlass_core::job::{
     QueueCounts,
 };
 use windlass_core::retry::Verdict;
-use windlass_core::store::{Jobs, check_job_queue};
+use windlass_core::store::Jobs;
 use windlass_core::time::Timestamp;
 
 use crate::dead::Entry;
@@ -25,7 +25,7 @@ use crate::{SqliteStore, dead, job_list};
 #[async_trait]
 impl Jobs for SqliteStore {
     async fn claim_jobs(&self, claim: &JobClaim) -> StoreResult<Vec<ClaimedJob>> {
-        check_job_queue(&claim.queue)?;
+        claim.validate()?;
         let mut claim = claim.clone();
         claim.max_jobs = claim.max_jobs.min(MAX_CLAIMED_JOBS);
         Ok(self.claim(move |tx| claim_lanes(tx, &claim)).await?.unwrap_or_default())

@@ -2,7 +2,7 @@
 
 use tokio_postgres::Row;
 use windlass_core::job::{JobFilter, JobId, JobRow, JobState, MAX_LISTED_JOBS, QueueCounts};
-use windlass_core::name::Owner;
+use windlass_core::open_job::OpenJob;
 use windlass_core::time::Timestamp;
 
 use crate::error::Outcome;
@@ -63,30 +63,21 @@ pub(super) async fn show(tx: &Tx, id: JobId) -> Outcome<Option<JobRow>> {
 }
 
 fn open_row(row: &Row) -> Outcome<JobRow> {
-    let (seq, done_seq, held_seq): (i64, i64, i64) = (get(row, 1)?, get(row, 4)?, get(row, 5)?);
-    let (owner, available_at): (Option<Owner>, Timestamp) = (optional_name(row, 6)?, timestamp(row, 7)?);
-    let (attempts, error): (u32, Option<String>) = (unsigned(row, 8)?, get(row, 9)?);
-    let enqueued_at = timestamp(row, 10)?;
-    let not_before = get::<Option<i64>>(row, 11)?.map(Timestamp::from_ms);
-    let is_head = seq == done_seq + 1;
-    let running = owner.is_some() && available_at > timestamp(row, 13)? && seq <= held_seq;
-    let state = match (running, is_head && (attempts > 0 || error.is_some())) {
-        (true, _) => JobState::Running,
-        (false, true) => JobState::Retrying,
-        (false, false) => JobState::Waiting,
-    };
-    Ok(JobRow {
-        id: JobId { lane: get(row, 0)?, seq },
+    let open = OpenJob {
+        id: JobId { lane: get(row, 0)?, seq: get(row, 1)? },
         queue: name(row, 2)?,
         key: name(row, 3)?,
-        state,
-        attempts: if is_head { attempts } else { 0 },
-        error: error.filter(|_| is_head),
-        owner: owner.filter(|_| running),
-        at: if is_head || running { available_at } else { not_before.unwrap_or(enqueued_at) },
-        enqueued_at,
+        done_seq: get(row, 4)?,
+        held_seq: get(row, 5)?,
+        owner: optional_name(row, 6)?,
+        available_at: timestamp(row, 7)?,
+        attempts: unsigned(row, 8)?,
+        last_error: get(row, 9)?,
+        enqueued_at: timestamp(row, 10)?,
+        not_before: get::<Option<i64>>(row, 11)?.map(Timestamp::from_ms),
         payload: get(row, 12)?,
-    })
+    };
+    Ok(open.into_row(timestamp(row, 13)?))
 }
 
 fn dead_row(row: &Row) -> Outcome<JobRow> {

@@ -15,7 +15,7 @@ use windlass_core::error::StoreResult;
 use windlass_core::job::{
     ClaimedJob, JobClaim, JobFailure, JobFilter, JobId, JobRow, JobTicket, MAX_CLAIMED_JOBS, QueueCounts,
 };
-use windlass_core::store::{Jobs, check_job_queue};
+use windlass_core::store::Jobs;
 
 pub(crate) use self::enqueue::enqueue;
 pub(crate) use self::finish::{complete, fenced, is_head};
@@ -26,7 +26,7 @@ use crate::lane::{self, Hold};
 #[async_trait]
 impl Jobs for PostgresStore {
     async fn claim_jobs(&self, claim: &JobClaim) -> StoreResult<Vec<ClaimedJob>> {
-        check_job_queue(&claim.queue)?;
+        claim.validate()?;
         let claim = JobClaim { max_jobs: claim.max_jobs.min(MAX_CLAIMED_JOBS), ..claim.clone() };
         claim::claim(self, &claim).await
     }

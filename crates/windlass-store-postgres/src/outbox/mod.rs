@@ -29,6 +29,7 @@ impl Outbox for PostgresStore {
     }
 
     async fn claim_messages(&self, claim: &MessageClaim) -> StoreResult<Vec<ClaimedMessages>> {
+        claim.validate()?;
         let max_messages = claim.max_messages.min(MAX_CLAIMED_MESSAGES);
         let claim = MessageClaim { max_messages, ..claim.clone() };
         let claimed = self

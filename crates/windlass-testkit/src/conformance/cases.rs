@@ -47,6 +47,7 @@ macro_rules! conformance {
                 a_finished_lane_goes_to_the_end_of_the_line
                 a_claim_is_bounded_in_all_and_per_lane
                 a_claim_for_nothing_takes_nothing
+                a_claim_without_attempts_is_refused
                 a_run_ends_before_a_job_that_is_not_due
                 an_expired_lane_is_claimed_again_as_one_more_attempt
                 a_lane_at_its_attempts_limit_gives_up_its_first_job
@@ -120,6 +121,7 @@ macro_rules! conformance {
                 logs_are_paged_from_a_place_on
                 chains_are_kept_apart
                 a_log_of_another_fork_refuses_the_commit
+                a_contradiction_names_the_chain_it_is_on
                 headers_are_remembered_once_and_in_order
                 a_header_of_another_fork_refuses_the_commit
                 a_reorg_takes_back_and_adds_in_one_commit

@@ -1,10 +1,11 @@
 //! Jobs are handed out.
 
+use windlass_core::error::StoreError;
 use windlass_core::job::{JobClaim, NewJob};
 use windlass_core::lease::Epoch;
 use windlass_core::time::Timestamp;
 
-use super::support::{Well, claim, claim_runs, enqueue, list, payloads, retry, tickets};
+use super::support::{Well, claim, claim_runs, enqueue, list, payloads, refused, retry, tickets};
 use crate::harness::Harness;
 use crate::make::{self, TTL_MS, job};
 
@@ -133,4 +134,12 @@ pub async fn a_job_given_up_at_its_limit_keeps_its_last_error(harness: &dyn Harn
     assert!(store.claim_jobs(&limited).await.well().is_empty());
     assert_eq!(list(&*store, "q", true).await[0].error.as_deref(), Some("rpc said no"));
     assert!(list(&*store, "q", false).await.is_empty());
+}
+
+pub async fn a_claim_without_attempts_is_refused(harness: &dyn Harness) {
+    let store = harness.open().await;
+    enqueue(&*store, "q", &[("a", "1")]).await;
+    let hopeless = JobClaim { max_attempts: 0, ..crate::make::claim("q", "w", 10) };
+    refused!(store.claim_jobs(&hopeless).await, StoreError::Invalid(_));
+    assert_eq!(list(&*store, "q", true).await, []);
 }

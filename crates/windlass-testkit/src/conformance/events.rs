@@ -134,3 +134,10 @@ pub async fn state_is_kept_replaced_and_forgotten(harness: &dyn Harness) {
     assert_eq!(state(&*store, "k").await, None);
     assert_eq!(state(&*store, "other").await.as_deref(), Some("2"));
 }
+
+pub async fn a_contradiction_names_the_chain_it_is_on(harness: &dyn Harness) {
+    let store = harness.open().await;
+    write(&*store, vec![Write::Events(vec![event(1, 5, 0, 0), event(2, 5, 0, 0)])]).await;
+    let mixed = Write::Events(vec![event(1, 5, 0, 0), event(2, 5, 0, 1), event(3, 5, 0, 0)]);
+    refused!(store.commit(Commit::of(vec![mixed])).await, StoreError::EventConflict { chain: 2, count: 1 });
+}

@@ -3,14 +3,13 @@
 use windlass_core::error::StoreResult;
 use windlass_core::job::{ClaimedJob, JobClaim, JobId, JobTicket, MAX_CLAIMED_JOBS};
 use windlass_core::name::{LaneKey, Queue};
-use windlass_core::store::check_job_queue;
 use windlass_core::time::Timestamp;
 
 use super::Model;
 
 impl Model {
     pub(crate) fn claim_jobs(&mut self, claim: &JobClaim, now: Timestamp) -> StoreResult<Vec<ClaimedJob>> {
-        check_job_queue(&claim.queue)?;
+        claim.validate()?;
         let room = claim.max_jobs.min(MAX_CLAIMED_JOBS) as usize;
         let mut claimed = Vec::new();
         for lane in self.runnable(claim.queue.as_str(), now, room) {

@@ -39,6 +39,7 @@ impl Model {
         claim: &MessageClaim,
         now: Timestamp,
     ) -> StoreResult<Vec<ClaimedMessages>> {
+        claim.validate()?;
         if !self.sinks.contains(&claim.sink) {
             return Err(StoreError::Invalid(format!("sink {} is not registered", claim.sink)));
         }
