@@ -5,6 +5,7 @@
 //! to let go of what it holds (its leases above all) before it is cut off.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::future::Future;
 use std::time::Duration;
 
@@ -47,6 +48,18 @@ pub enum Ending {
     },
 }
 
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Clean => f.write_str("every task ended in time"),
+            Self::Failed { task, error } => write!(f, "{task} failed: {error}"),
+            Self::Panicked { task, message } => write!(f, "{task} panicked: {message}"),
+            Self::CutOff { tasks: 1 } => f.write_str("a task did not end within the shutdown limit"),
+            Self::CutOff { tasks } => write!(f, "{tasks} tasks did not end within the shutdown limit"),
+        }
+    }
+}
+
 impl Supervisor {
     /// A supervisor whose tasks end when this token is cancelled.
     pub fn new(shutdown: CancellationToken) -> Self {
@@ -80,7 +93,8 @@ impl Supervisor {
         };
         if tokio::time::timeout(limit, letting_go).await.is_err() {
             let tasks = self.tasks.len();
-            tracing::error!(tasks, ?limit, "tasks did not end within the shutdown limit and are cut off");
+            let limit_ms = limit.as_millis();
+            tracing::error!(tasks, limit_ms, "tasks did not end within the shutdown limit and are cut off");
             self.tasks.shutdown().await;
             return if ending == Ending::Clean { Ending::CutOff { tasks } } else { ending };
         }
@@ -96,7 +110,7 @@ impl Supervisor {
                 Ending::Panicked { task, message: panic_message(error) }
             }
         };
-        tracing::error!(?trouble, "a task ended in trouble; the others are told to end");
+        tracing::error!(%trouble, "a task ended in trouble; the others are told to end");
         self.shutdown.cancel();
         if *ending == Ending::Clean {
             *ending = trouble;
@@ -134,6 +148,17 @@ mod tests {
             Ok(())
         });
         released
+    }
+
+    #[test]
+    fn endings_are_told_in_plain_words() {
+        let told = |ending: Ending| ending.to_string();
+        let (task, error) = ("collector".to_owned(), "no database".to_owned());
+        assert_eq!(told(Ending::Failed { task, error }), "collector failed: no database");
+        let (task, message) = ("clumsy".to_owned(), "tripped".to_owned());
+        assert_eq!(told(Ending::Panicked { task, message }), "clumsy panicked: tripped");
+        assert_eq!(told(Ending::CutOff { tasks: 2 }), "2 tasks did not end within the shutdown limit");
+        assert_eq!(told(Ending::Clean), "every task ended in time");
     }
 
     #[tokio::test]

@@ -31,6 +31,7 @@ pages! {
     JobMissing: "W0111",
     DatabaseOlder: "W0112",
     CommitUnsettled: "W0113",
+    DatabaseForeign: "W0114",
     DatabaseFailed: "W0199",
     RpcUnreachable: "W0201",
     RpcWrongChain: "W0202",

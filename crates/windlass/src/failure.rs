@@ -76,7 +76,9 @@ impl From<StoreError> for Failure {
 /// The next step for a store's trouble.
 fn store_hint(code: Code) -> &'static str {
     match code {
-        Code::DatabaseUnreachable => "check `database.url` and that the server runs or the folder exists",
+        Code::DatabaseUnreachable => {
+            "check `database.url`, and that the server runs or the folder exists and may be entered"
+        }
         Code::DatabaseAuth => "check the user and password in `database.url`",
         Code::DatabaseBusy => "another process holds the database; try again",
         Code::DiskFull => "free some space; nothing that was stored is lost",
@@ -85,15 +87,38 @@ fn store_hint(code: Code) -> &'static str {
             "check that the path is a windlass database; restore a backup if it is damaged"
         }
         Code::CommitUnsettled => "check the server, then look up what was to be written before repeating it",
+        Code::DatabaseForeign => "choose another file; windlass uses only files that it has made",
         Code::DatabaseOlder => "`windlass run` brings it up to date",
         Code::DatabaseNewer => "install the version of windlass that last used this database, or a later one",
-        _ => "`windlass doctor` checks the database",
+        _ => "the message has the database's own words; its log may have more",
     }
 }
 
 impl From<RpcError> for Failure {
     fn from(error: RpcError) -> Self {
-        Self::coded(error.code(), error).hint("`windlass doctor` checks every endpoint")
+        let hint = rpc_hint(&error);
+        Self::coded(error.code(), error).hint(hint)
+    }
+}
+
+/// The next step for an endpoint's trouble.
+fn rpc_hint(error: &RpcError) -> &'static str {
+    match error {
+        RpcError::Url { .. } => "an endpoint begins with https:// or http:// and names a host",
+        RpcError::Connection { .. } | RpcError::Timeout { .. } => {
+            "check the URL, and that the node runs and can be reached from here"
+        }
+        RpcError::RateLimited { .. } | RpcError::RangeTooLarge { .. } => {
+            "wait, or use an endpoint with a higher limit"
+        }
+        RpcError::Status { status: 401 | 403, .. } => "check the key in the URL",
+        RpcError::Status { status: 500..=599, .. } => {
+            "the provider is in trouble; name another endpoint as well"
+        }
+        RpcError::Status { .. } | RpcError::Malformed { .. } | RpcError::BodyTooLarge { .. } => {
+            "check that the URL is an RPC endpoint, with its whole path"
+        }
+        RpcError::Refused { .. } => "the message has the provider's words; check the key and the plan",
     }
 }
 

@@ -11,7 +11,7 @@
 //! | [`output`] | standard output, standard error, tables, logs |
 //! | [`failure`] | why a command ended without success |
 //! | [`run`] | the daemon: the store and the roles played on it |
-//! | [`signals`] | Ctrl-C and SIGTERM |
+//! | [`signals`] | Ctrl-C, SIGTERM and SIGHUP |
 
 mod cli;
 mod compose;
@@ -25,11 +25,15 @@ mod run;
 mod signals;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 
 use crate::cli::Cli;
 use crate::output::exit::Exit;
+
+/// How long work that a command left behind may take before the process ends without it.
+const MAX_LEFTOVER_MS: u64 = 1_000;
 
 fn main() -> ExitCode {
     // Fails only if a provider is installed already, and this is the first thing that runs.
@@ -43,11 +47,14 @@ fn main() -> ExitCode {
             return Exit::No.into();
         }
     };
-    match runtime.block_on(cli.run()) {
+    let exit = match runtime.block_on(cli.run()) {
         Ok(()) => Exit::Done.into(),
         Err(failure) => {
             output::failure::show(&failure);
             failure.exit.into()
         }
-    }
+    };
+    // Dropping the runtime would wait for whatever still runs, however long that takes.
+    runtime.shutdown_timeout(Duration::from_millis(MAX_LEFTOVER_MS));
+    exit
 }

@@ -1,6 +1,8 @@
 //! The methods, one call each.
 
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use alloy_primitives::{Address, B256, Bytes, U256};
@@ -18,7 +20,7 @@ use super::header::{ReadHeader, TagParam};
 use super::hex::Hex;
 use super::log::{Blocks, Query, RpcLog};
 use super::range_limit;
-use super::transport::{REQUEST_TIMEOUT, Reply, Transport};
+use super::transport::{MAX_BODY_BYTES, MAX_SMALL_BODY_BYTES, REQUEST_TIMEOUT, Reply, Transport};
 
 /// JSON-RPC codes by which providers say "too many requests".
 const RATE_LIMIT_CODES: [i64; 2] = [429, -32005];
@@ -26,10 +28,15 @@ const RATE_LIMIT_CODES: [i64; 2] = [429, -32005];
 const RATE_LIMIT_WORDS: [&str; 4] =
     ["rate limit", "too many requests", "request limit", "compute units per second"];
 
+/// What is sent where a method wants nothing: an empty list, since some nodes refuse `null`.
+const NO_PARAMS: [(); 0] = [];
+
 /// A client for one endpoint. Cheap to clone; clones share their connections.
 #[derive(Clone)]
 pub struct EvmRpc {
     transport: Transport,
+    /// The id of the last call.
+    last_id: Arc<AtomicU64>,
 }
 
 impl fmt::Debug for EvmRpc {
@@ -46,7 +53,8 @@ impl EvmRpc {
 
     /// A client whose requests take at most `timeout` each.
     pub fn with_timeout(url: &str, timeout: Duration) -> Result<Self, RpcError> {
-        Ok(Self { transport: Transport::new(Endpoint::parse(url)?, timeout)? })
+        let transport = Transport::new(Endpoint::parse(url)?, timeout)?;
+        Ok(Self { transport, last_id: Arc::default() })
     }
 
     /// Scheme, host and port: what may be printed.
@@ -57,13 +65,13 @@ impl EvmRpc {
     /// Which chain the endpoint serves.
     pub async fn chain_id(&self) -> Result<ChainId, RpcError> {
         let method = "eth_chainId";
-        let Hex(id) = self.required::<Hex<u64>>(method, ()).await?;
+        let Hex(id) = self.required::<Hex<u64>>(method, NO_PARAMS).await?;
         ChainId::new(id).map_err(|error| self.malformed(method, &error))
     }
 
     /// The head's height.
     pub async fn block_number(&self) -> Result<u64, RpcError> {
-        self.required::<Hex<u64>>("eth_blockNumber", ()).await.map(|Hex(number)| number)
+        self.required::<Hex<u64>>("eth_blockNumber", NO_PARAMS).await.map(|Hex(number)| number)
     }
 
     /// A block's header; `None` when the node does not have it.
@@ -121,15 +129,19 @@ impl EvmRpc {
     }
 
     async fn send(&self, method: &str, params: impl Serialize) -> Result<Reply, RpcError> {
-        let body = serde_json::to_vec(&Request::new(method, params))
+        let id = self.last_id.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        let body = serde_json::to_vec(&Request::new(id, method, params))
             .map_err(|error| self.malformed(method, &error))?;
-        self.transport.post(body).await
+        self.transport.post(id, body, body_limit(method)).await
     }
 
     /// Reads an answer. An error in the body says more than the status does, so it goes first.
     fn read<'a, T: Deserialize<'a>>(&self, method: &str, reply: &'a Reply) -> Result<Option<T>, RpcError> {
         let answer = serde_json::from_slice::<Answer<'a, T>>(&reply.body);
         match answer {
+            Ok(answer) if reply.status.is_success() && !answer.answers(reply.id) => {
+                Err(self.malformed(method, &"it bears another call's id"))
+            }
             Ok(Answer { error: Some(error), .. }) => Err(self.refused(method, reply, &error)),
             _ if reply.status == StatusCode::TOO_MANY_REQUESTS => {
                 Err(self.rate_limited("status 429".to_owned(), reply))
@@ -171,5 +183,15 @@ impl EvmRpc {
             method: method.to_owned(),
             reason: self.transport.endpoint.scrub(&reason.to_string()),
         }
+    }
+}
+
+/// How long an answer may be: only what holds many logs, receipts or transactions may be large.
+fn body_limit(method: &str) -> usize {
+    match method {
+        "eth_getLogs" | "eth_getBlockReceipts" | "eth_getBlockByNumber" | "eth_getBlockByHash" => {
+            MAX_BODY_BYTES
+        }
+        _ => MAX_SMALL_BODY_BYTES,
     }
 }

@@ -4,17 +4,31 @@
 use url::Url;
 
 use super::error::RpcError;
+use super::scrub::Scrubber;
 
 /// Stands for what is not shown.
-const HIDDEN: &str = "***";
-/// Shorter pieces of a path (`v1`, `rpc`, `polygon`) are no keys, and scrubbing them would maim texts.
-const MIN_KEY_CHARS: usize = 12;
-/// A provider's words are cut to this many characters.
-const MAX_MESSAGE_CHARS: usize = 500;
+pub(crate) const HIDDEN: &str = "***";
+/// Longer words before `://` are no schemes that anybody uses, and may be keys.
+const MAX_SCHEME_CHARS: usize = 12;
 
-/// Scheme, host and port of a URL; whether more follows is shown, not what.
+/// Reads the URL of an endpoint: `http`, `https`, `ws` or `wss`, and a host behind the two slashes.
+///
+/// The URL standard forgives `http:KEY` and `http:///KEY` by taking the key for
+/// the host, which would then be shown and asked for; here they are no endpoints.
+pub fn parse_url(text: &str) -> Option<Url> {
+    let (scheme, rest) = text.split_once("://")?;
+    let known = ["http", "https", "ws", "wss"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
+    let strange = |c: char| c.is_whitespace() || c.is_control();
+    if !known || rest.starts_with(['/', '\\', '?', '#']) || text.contains(strange) {
+        return None;
+    }
+    Url::parse(text).ok().filter(Url::has_host)
+}
+
+/// Scheme, host and port of a URL; whether more follows is shown, not what. Of what
+/// is no endpoint at most the scheme is shown.
 pub fn redacted(text: &str) -> String {
-    let Ok(url) = Url::parse(text) else { return HIDDEN.to_owned() };
+    let Some(url) = parse_url(text) else { return scheme_alone(text) };
     let Some(host) = url.host_str() else { return HIDDEN.to_owned() };
     let user = if url.username().is_empty() && url.password().is_none() { "" } else { "***@" };
     let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
@@ -23,24 +37,35 @@ pub fn redacted(text: &str) -> String {
     format!("{}://{user}{host}{port}{path}{query}", url.scheme())
 }
 
+fn scheme_alone(text: &str) -> String {
+    match text.split_once("://") {
+        Some((scheme, _))
+            if (1..=MAX_SCHEME_CHARS).contains(&scheme.len())
+                && scheme.chars().all(|c| c.is_ascii_lowercase()) =>
+        {
+            format!("{scheme}://{HIDDEN}")
+        }
+        _ => HIDDEN.to_owned(),
+    }
+}
+
 /// A checked URL with its printable form.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
     pub(crate) url: Url,
     /// How it is named in errors and logs.
     pub(crate) place: String,
-    keys: Vec<String>,
+    scrubber: Scrubber,
 }
 
 impl Endpoint {
     pub(crate) fn parse(text: &str) -> Result<Self, RpcError> {
         let place = redacted(text);
-        let url = Url::parse(text)
-            .ok()
-            .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+        let url = parse_url(text)
+            .filter(|url| matches!(url.scheme(), "http" | "https"))
             .ok_or_else(|| RpcError::Url { place: place.clone() })?;
-        let keys = keys(&url);
-        Ok(Self { url, place, keys })
+        let scrubber = Scrubber::of(&url);
+        Ok(Self { url, place, scrubber })
     }
 
     /// Whether requests stay on this machine: a proxy has no business there.
@@ -55,22 +80,8 @@ impl Endpoint {
 
     /// A provider's words without this endpoint's keys, and not too long.
     pub(crate) fn scrub(&self, text: &str) -> String {
-        let mut text = text.trim().replace(char::is_control, " ");
-        for key in &self.keys {
-            text = text.replace(key.as_str(), HIDDEN);
-        }
-        match text.char_indices().nth(MAX_MESSAGE_CHARS) {
-            Some((end, _)) => format!("{}…", &text[..end]),
-            None => text,
-        }
+        self.scrubber.scrub(text)
     }
-}
-
-fn keys(url: &Url) -> Vec<String> {
-    let path = url.path_segments().into_iter().flatten().map(str::to_owned);
-    let query = url.query_pairs().map(|(_, value)| value.into_owned());
-    let user = [url.username().to_owned(), url.password().unwrap_or_default().to_owned()];
-    path.chain(query).chain(user).filter(|piece| piece.len() >= MIN_KEY_CHARS).collect()
 }
 
 #[cfg(test)]
@@ -93,16 +104,26 @@ mod tests {
     }
 
     #[test]
-    fn keys_do_not_come_back_in_a_providers_words() {
-        let endpoint = Endpoint::parse("https://h.example/v2/hunter2hunter2?k=swordfish1234").expect("a url");
-        let said = endpoint.scrub("bad key hunter2hunter2 or swordfish1234\nin v2\n");
-        assert_eq!(said, "bad key *** or *** in v2");
-        assert_eq!(endpoint.scrub(&"x".repeat(1_000)).chars().count(), MAX_MESSAGE_CHARS + 1);
+    fn of_what_is_no_endpoint_only_the_scheme_is_shown() {
+        for (text, shown) in [
+            ("ftp://hunter2", "ftp://***"),
+            ("ftp://me:hunter2@h.example/x", "ftp://***"),
+            ("HUNTER2://h.example", "***"),
+            ("hunter2hunter2hunter2://h", "***"),
+            ("http:///hunter2", "http://***"),
+            ("http://\\hunter2", "http://***"),
+            ("http:hunter2", "***"),
+            ("http:/hunter2", "***"),
+            ("https://h.exa\nmple/hunter2", "https://***"),
+        ] {
+            assert_eq!(redacted(text), shown, "{text}");
+            assert!(parse_url(text).is_none(), "{text}");
+        }
     }
 
     #[test]
     fn only_http_is_spoken_here() {
-        for text in ["wss://h.example", "h.example", "", "http://"] {
+        for text in ["wss://h.example", "h.example", "", "http://", "http:///key", "http:key"] {
             assert!(matches!(Endpoint::parse(text), Err(RpcError::Url { .. })), "{text}");
         }
     }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 /// A call.
 #[derive(Serialize)]
@@ -14,9 +15,9 @@ pub(crate) struct Request<'a, P> {
 }
 
 impl<'a, P: Serialize> Request<'a, P> {
-    /// One call a connection at a time: the id tells nothing apart, and is required.
-    pub(crate) fn new(method: &'a str, params: P) -> Self {
-        Self { jsonrpc: "2.0", id: 1, method, params }
+    /// A call under an id that its answer must bear.
+    pub(crate) fn new(id: u64, method: &'a str, params: P) -> Self {
+        Self { jsonrpc: "2.0", id, method, params }
     }
 }
 
@@ -25,10 +26,23 @@ impl<'a, P: Serialize> Request<'a, P> {
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'a: 'de, T: Deserialize<'de>"))]
 pub(crate) struct Answer<'a, T> {
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
     #[serde(default = "none")]
     pub(crate) result: Option<T>,
     #[serde(borrow)]
     pub(crate) error: Option<ErrorObject<'a>>,
+}
+
+impl<T> Answer<'_, T> {
+    /// Whether this answers the call of that id. An error may come without an id:
+    /// a node that could not read the call does not know it.
+    pub(crate) fn answers(&self, id: u64) -> bool {
+        match self.id {
+            Some(found) => found.get() == id.to_string(),
+            None => self.error.is_some(),
+        }
+    }
 }
 
 fn none<T>() -> Option<T> {
@@ -44,5 +58,5 @@ pub(crate) struct ErrorObject<'a> {
     pub(crate) message: Cow<'a, str>,
     /// Some providers put what matters here.
     #[serde(borrow, default)]
-    pub(crate) data: Option<&'a serde_json::value::RawValue>,
+    pub(crate) data: Option<&'a RawValue>,
 }

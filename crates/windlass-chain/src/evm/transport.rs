@@ -16,6 +16,8 @@ pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// No more of an answer is read: ten thousand logs take about seven MiB.
 pub const MAX_BODY_BYTES: usize = 256 << 20;
+/// No more is read of an answer that holds a number, an id or a contract's code.
+pub const MAX_SMALL_BODY_BYTES: usize = 1 << 20;
 /// What is reserved on a provider's word that the answer will be long.
 const MAX_RESERVED_BYTES: usize = 8 << 20;
 
@@ -29,6 +31,8 @@ pub(crate) struct Transport {
 
 /// A whole answer, whatever it says.
 pub(crate) struct Reply {
+    /// The id of the call it should answer.
+    pub(crate) id: u64,
     pub(crate) status: StatusCode,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) body: Vec<u8>,
@@ -53,22 +57,22 @@ impl Transport {
         Ok(Self { endpoint, http, timeout })
     }
 
-    /// Sends a body and reads the whole answer.
-    pub(crate) async fn post(&self, body: Vec<u8>) -> Result<Reply, RpcError> {
+    /// Sends a call and reads the whole answer, up to a limit.
+    pub(crate) async fn post(&self, id: u64, body: Vec<u8>, limit_bytes: usize) -> Result<Reply, RpcError> {
         let request =
             self.http.post(self.endpoint.url.clone()).header(CONTENT_TYPE, "application/json").body(body);
         let response = request.send().await.map_err(|error| self.failed(error))?;
         let (status, retry_after) = (response.status(), retry_after(response.headers()));
-        Ok(Reply { status, retry_after, body: self.read(response).await? })
+        Ok(Reply { id, status, retry_after, body: self.read(response, limit_bytes).await? })
     }
 
-    async fn read(&self, mut response: Response) -> Result<Vec<u8>, RpcError> {
+    async fn read(&self, mut response: Response, limit_bytes: usize) -> Result<Vec<u8>, RpcError> {
         let announced = response.content_length().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
-        let mut body = Vec::with_capacity(announced.min(MAX_RESERVED_BYTES));
+        let mut body = Vec::with_capacity(announced.min(MAX_RESERVED_BYTES).min(limit_bytes));
         while let Some(chunk) = response.chunk().await.map_err(|error| self.failed(error))? {
-            if body.len() + chunk.len() > MAX_BODY_BYTES {
+            if body.len() + chunk.len() > limit_bytes {
                 let place = self.endpoint.place.clone();
-                return Err(RpcError::BodyTooLarge { place, limit_bytes: MAX_BODY_BYTES });
+                return Err(RpcError::BodyTooLarge { place, limit_bytes });
             }
             body.extend_from_slice(&chunk);
         }

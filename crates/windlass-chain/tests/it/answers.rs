@@ -15,7 +15,8 @@ fn word(byte: u8) -> String {
 async fn numbers_and_ids() {
     let server = serve(result(r#""0x89""#));
     assert_eq!(server.client().chain_id().await.expect("an id").as_u64(), 137);
-    assert_eq!(server.request()["method"], "eth_chainId");
+    let asked = json!({ "jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": [] });
+    assert_eq!(server.request(), asked);
     let server = serve(result(r#""0x4af4fa0""#));
     assert_eq!(server.client().block_number().await, Ok(78_598_048));
 }

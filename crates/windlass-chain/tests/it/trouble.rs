@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
-use windlass_chain::evm::{EvmRpc, RangeAdvice, RpcError};
+use windlass_chain::evm::{EvmRpc, MAX_SMALL_BODY_BYTES, RangeAdvice, RpcError};
 use windlass_core::code::Code;
 use windlass_core::error::RetryAdvice;
 use windlass_core::range::BlockRange;
@@ -68,6 +68,31 @@ async fn answers_that_make_no_sense() {
         assert!(matches!(error, RpcError::Malformed { .. }), "{body}: {error:?}");
     }
     assert!(matches!(failure(result(r#""0x0""#)).await, RpcError::Malformed { .. }));
+}
+
+#[tokio::test]
+async fn an_answer_to_another_call_is_none() {
+    for body in [
+        r#"{"jsonrpc":"2.0","id":2,"result":"0x1"}"#,
+        r#"{"jsonrpc":"2.0","id":"1","result":"0x1"}"#,
+        r#"{"jsonrpc":"2.0","result":"0x1"}"#,
+        r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"no"}}"#,
+    ] {
+        let error = failure(http("200 OK", "", body)).await;
+        assert!(matches!(error, RpcError::Malformed { .. }), "{body}: {error:?}");
+    }
+    let unread = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}"#;
+    assert!(matches!(failure(http("200 OK", "", unread)).await, RpcError::Refused { code: -32700, .. }));
+}
+
+#[tokio::test]
+async fn a_number_may_not_be_as_long_as_logs() {
+    let number = result(&format!("{}\"0x1\"", " ".repeat(MAX_SMALL_BODY_BYTES)));
+    let error = failure(number).await;
+    assert!(matches!(error, RpcError::BodyTooLarge { limit_bytes: MAX_SMALL_BODY_BYTES, .. }), "{error:?}");
+    let range = BlockRange { from: 0, to: 0 };
+    let logs = result(&format!("{}[]", " ".repeat(MAX_SMALL_BODY_BYTES)));
+    assert_eq!(serve(logs).client().logs(range, &LogFilter::default()).await, Ok(vec![]));
 }
 
 #[tokio::test]

@@ -20,8 +20,8 @@ impl Chain {
     }
 
     fn deployment(&self, from: Address, init_code: Bytes) -> Result<TxEip1559, RpcError> {
+        let gas = estimate(self, &creation(from, init_code.clone()))?;
         let machine = self.read();
-        let gas = estimate(&machine, &creation(from, init_code.clone()))?;
         Ok(TxEip1559 {
             chain_id: machine.options.chain_id,
             nonce: machine.pool.next_nonce(from, &machine.view()),

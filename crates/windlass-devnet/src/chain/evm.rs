@@ -12,7 +12,7 @@ use revm::primitives::eip4844::BLOB_BASE_FEE_UPDATE_FRACTION_PRAGUE;
 use revm::primitives::hardfork::SpecId;
 use revm::{ExecuteCommitEvm, MainBuilder, MainContext, MainnetEvm};
 
-use super::state::Overlay;
+use super::state::{Overlay, Source};
 
 /// The hard fork whose rules hold from genesis on.
 pub(crate) const SPEC: SpecId = SpecId::PRAGUE;
@@ -50,12 +50,12 @@ pub(crate) fn block_env(header: &Header) -> BlockEnv {
 }
 
 /// An EVM over one block's overlay.
-pub(crate) struct Executor<'a> {
-    evm: MainnetEvm<MainnetContext<Overlay<'a>>>,
+pub(crate) struct Executor<S: Source> {
+    evm: MainnetEvm<MainnetContext<Overlay<S>>>,
 }
 
-impl<'a> Executor<'a> {
-    pub(crate) fn new(overlay: Overlay<'a>, rules: CfgEnv, block: BlockEnv) -> Self {
+impl<S: Source> Executor<S> {
+    pub(crate) fn new(overlay: Overlay<S>, rules: CfgEnv, block: BlockEnv) -> Self {
         let context = Context::mainnet().with_db(overlay).with_cfg(rules).with_block(block);
         Self { evm: context.build_mainnet() }
     }
@@ -66,7 +66,7 @@ impl<'a> Executor<'a> {
     }
 
     /// The overlay with what was written.
-    pub(crate) fn into_overlay(self) -> Overlay<'a> {
+    pub(crate) fn into_overlay(self) -> Overlay<S> {
         self.evm.ctx.journaled_state.database
     }
 }

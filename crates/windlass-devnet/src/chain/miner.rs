@@ -15,7 +15,7 @@ use super::block::{Block, Outcome};
 use super::evm::{Executor, Refusal, block_env};
 use super::options::ChainOptions;
 use super::pool::Best;
-use super::state::{Changes, Overlay};
+use super::state::{Changes, Overlay, View};
 use super::tx::Tx;
 
 /// The header of block 0.
@@ -70,7 +70,12 @@ fn empty_header(options: &ChainOptions) -> Header {
 }
 
 /// Fills a header with the best transactions that fit, and seals it.
-pub(crate) fn fill(header: Header, overlay: Overlay<'_>, rules: CfgEnv, mut best: Best) -> (Block, Changes) {
+pub(crate) fn fill(
+    header: Header,
+    overlay: Overlay<View<'_>>,
+    rules: CfgEnv,
+    mut best: Best,
+) -> (Block, Changes) {
     let mut draft = Draft::new(header, overlay, rules);
     loop {
         let before = draft.transactions.len();
@@ -100,14 +105,14 @@ enum Included {
 /// A block under construction.
 struct Draft<'a> {
     header: Header,
-    executor: Executor<'a>,
+    executor: Executor<View<'a>>,
     transactions: Vec<Arc<Tx>>,
     outcomes: Vec<Outcome>,
     log_count: u64,
 }
 
 impl<'a> Draft<'a> {
-    fn new(header: Header, overlay: Overlay<'a>, rules: CfgEnv) -> Self {
+    fn new(header: Header, overlay: Overlay<View<'a>>, rules: CfgEnv) -> Self {
         let executor = Executor::new(overlay, rules, block_env(&header));
         Self { header, executor, transactions: Vec::new(), outcomes: Vec::new(), log_count: 0 }
     }

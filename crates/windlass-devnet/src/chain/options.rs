@@ -7,6 +7,9 @@ use alloy_primitives::{Address, U256};
 use super::account::{DevAccount, dev_accounts};
 use super::pool::MAX_POOL_TRANSACTIONS;
 
+/// How much gas `eth_call` and `eth_estimateGas` may use unless told; geth's cap.
+pub const DEFAULT_CALL_GAS_CAP: u64 = 50_000_000;
+
 /// Whole ether in wei.
 const WEI_PER_ETHER: u64 = 1_000_000_000_000_000_000;
 
@@ -23,6 +26,8 @@ pub struct ChainOptions {
     pub balance_wei: U256,
     /// How much gas one block may use.
     pub block_gas_limit: u64,
+    /// How much gas one `eth_call` or one try of `eth_estimateGas` may use.
+    pub call_gas_cap: u64,
     /// The base fee of block 0; later ones follow EIP-1559.
     pub base_fee_start_wei: u64,
     /// Who receives the tips.
@@ -50,6 +55,7 @@ impl Default for ChainOptions {
             accounts: dev_accounts(),
             balance_wei: U256::from(10_000) * U256::from(WEI_PER_ETHER),
             block_gas_limit: 30_000_000,
+            call_gas_cap: DEFAULT_CALL_GAS_CAP,
             base_fee_start_wei: 1_000_000_000,
             coinbase: Address::ZERO,
             pool_limit: MAX_POOL_TRANSACTIONS,

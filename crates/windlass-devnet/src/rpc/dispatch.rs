@@ -2,18 +2,26 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    sync::{Semaphore, SemaphorePermit},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     counters::Counters,
     envelope::{Call, Entry, Payload},
     reply::{MAX_BATCH_REPLY_BYTES, Reply},
+    subscriptions::Subscriptions,
 };
 use crate::{
     faults::{Answer, Fate, Faults, Kind, WireFault},
     node::{Node, RpcError},
 };
+
+/// The most calls that run contracts at once; the others wait their turn, so that
+/// light calls and new blocks find a thread.
+pub const MAX_HEAVY_CALLS: usize = 4;
 
 /// What every connection of a server shares.
 pub(super) struct Dispatcher {
@@ -21,6 +29,7 @@ pub(super) struct Dispatcher {
     pub(super) faults: Option<Faults>,
     pub(super) counters: Counters,
     pub(super) stop: CancellationToken,
+    heavy: Semaphore,
     many_threads: bool,
 }
 
@@ -45,7 +54,8 @@ impl Admitted<'_> {
 impl Dispatcher {
     pub(super) fn new(node: Arc<dyn Node>, faults: Option<Faults>, stop: CancellationToken) -> Self {
         let many_threads = Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
-        Self { node, faults, counters: Counters::default(), stop, many_threads }
+        let heavy = Semaphore::new(MAX_HEAVY_CALLS);
+        Self { node, faults, counters: Counters::default(), stop, heavy, many_threads }
     }
 
     /// Counts the calls and draws what becomes of them.
@@ -85,55 +95,140 @@ impl Dispatcher {
         }
     }
 
-    /// Answers all calls. The status is that of a single refused call, else 200.
-    pub(super) fn reply(
+    /// Answers all calls, subscriptions too where the connection can have some.
+    /// The status is that of a single refused call, else 200.
+    pub(super) async fn reply(
         &self,
         admitted: &Admitted<'_>,
-        mut answer: impl FnMut(&Call<'_>, &Fate) -> Answer,
+        mut subscriptions: Option<&mut Subscriptions>,
     ) -> (Reply, u16) {
-        let mut reply = Reply::default();
-        let mut status = 200;
-        if admitted.batch {
-            reply.bracket(b'[');
-        }
+        let mut open = OpenReply::new(admitted.batch);
         for (entry, fate) in &admitted.entries {
-            let full = reply.len() > MAX_BATCH_REPLY_BYTES;
-            let (id, answer) = match entry {
-                Ok(call) if full => (call.id, too_large()),
-                Ok(call) => (call.id, answer(call, fate)),
-                Err(bad) => (bad.id, Answer::from(Err(bad.error.clone()))),
+            let answer = match entry {
+                Ok(_) if open.is_full() => too_large(),
+                Ok(_) if open.answered > 0 && self.stop.is_cancelled() => stopping(),
+                Ok(call) => self.answer(call, fate, subscriptions.as_deref_mut()).await,
+                Err(bad) => Answer::from(Err(bad.error.clone())),
             };
-            status = answer.status;
-            if id.is_some() || entry.is_err() {
-                reply.push(id, answer.result);
-            }
+            open.push(entry, answer);
         }
-        if admitted.batch {
-            reply.bracket(b']');
-            status = 200;
-        }
-        (reply, status)
+        open.close()
     }
 
-    /// Asks the node, through the faults, off the scheduler if it may take long.
-    pub(super) fn answer(&self, call: &Call<'_>, fate: &Fate) -> Answer {
+    /// Answers all calls with one error.
+    pub(super) fn refuse(&self, admitted: &Admitted<'_>, error: &RpcError) -> Reply {
+        let mut open = OpenReply::new(admitted.batch);
+        for (entry, _) in &admitted.entries {
+            let error = entry.as_ref().map_or_else(|bad| &bad.error, |_| error);
+            open.push(entry, Answer::from(Err(error.clone())));
+        }
+        open.close().0
+    }
+
+    async fn answer(
+        &self,
+        call: &Call<'_>,
+        fate: &Fate,
+        subscriptions: Option<&mut Subscriptions>,
+    ) -> Answer {
+        match (call.method.as_ref(), subscriptions) {
+            ("eth_subscribe", Some(own)) => own.subscribe(&*self.node, call.params).into(),
+            ("eth_unsubscribe", Some(own)) => own.unsubscribe(call.params).into(),
+            ("eth_subscribe" | "eth_unsubscribe", None) => {
+                Answer::from(Err(RpcError::new(-32601, "notifications not supported")))
+            }
+            (method, _) if is_heavy(method) => match self.turn().await {
+                Some(_turn) => self.off_the_scheduler(|| self.ask(call, fate)),
+                None => stopping(),
+            },
+            (method, _) if may_take_long(method) => self.off_the_scheduler(|| self.ask(call, fate)),
+            _ => self.ask(call, fate),
+        }
+    }
+
+    /// Waits for a turn at the heavy calls; none when the server stops first.
+    ///
+    /// It always waits a little, and that is where a connection notices that its client has gone.
+    async fn turn(&self) -> Option<SemaphorePermit<'_>> {
+        tokio::task::yield_now().await;
+        self.stop.run_until_cancelled(self.heavy.acquire()).await?.ok()
+    }
+
+    fn off_the_scheduler(&self, ask: impl FnOnce() -> Answer) -> Answer {
+        if self.many_threads { tokio::task::block_in_place(ask) } else { ask() }
+    }
+
+    /// Asks the node, through the faults.
+    fn ask(&self, call: &Call<'_>, fate: &Fate) -> Answer {
         let (method, params) = (call.method.as_ref(), call.params);
-        let ask = || match &self.faults {
+        match &self.faults {
             Some(faults) => faults.answer(fate, &*self.node, method, params),
             None => Answer::from(self.node.call(method, params)),
-        };
-        if self.many_threads && may_take_long(method) { tokio::task::block_in_place(ask) } else { ask() }
+        }
     }
+}
+
+/// A reply that answers are still added to.
+struct OpenReply {
+    reply: Reply,
+    batch: bool,
+    answered: usize,
+    status: u16,
+}
+
+impl OpenReply {
+    fn new(batch: bool) -> Self {
+        let mut reply = Reply::default();
+        if batch {
+            reply.bracket(b'[');
+        }
+        Self { reply, batch, answered: 0, status: 200 }
+    }
+
+    fn is_full(&self) -> bool {
+        self.reply.len() > MAX_BATCH_REPLY_BYTES
+    }
+
+    /// Adds an answer, unless nobody asked for one.
+    fn push(&mut self, entry: &Entry<'_>, answer: Answer) {
+        let id = entry.as_ref().map_or_else(|bad| bad.id, |call| call.id);
+        if id.is_some() || entry.is_err() {
+            self.reply.push(id, answer.result);
+        }
+        self.answered += 1;
+        self.status = answer.status;
+    }
+
+    fn close(mut self) -> (Reply, u16) {
+        if self.batch {
+            self.reply.bracket(b']');
+            self.status = 200;
+        }
+        (self.reply, self.status)
+    }
+}
+
+/// Calls that run contracts and may keep a thread busy for as long as their gas lasts.
+fn is_heavy(method: &str) -> bool {
+    matches!(method, "eth_call" | "eth_estimateGas")
 }
 
 /// Calls that may keep a thread busy for more than a fraction of a millisecond.
 fn may_take_long(method: &str) -> bool {
     matches!(
         method,
-        "eth_getLogs" | "eth_call" | "eth_estimateGas" | "eth_sendRawTransaction" | "eth_getBlockReceipts"
+        "eth_getLogs"
+            | "eth_sendRawTransaction"
+            | "eth_getBlockReceipts"
+            | "windlass_mine"
+            | "windlass_reorg"
     )
 }
 
 fn too_large() -> Answer {
     Answer::from(Err(RpcError::new(-32003, "response too large")))
+}
+
+fn stopping() -> Answer {
+    Answer::from(Err(RpcError::server("the server stops")))
 }

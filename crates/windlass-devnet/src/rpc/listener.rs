@@ -1,128 +1,79 @@
-//! Accepts connections that can be reset: cut off with a TCP RST instead of a close.
+//! Accepts connections, no more at a time than there are slots for.
 
-use std::{
-    io::{self, IoSlice},
-    net::SocketAddr,
-    pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    task::{Context, Poll},
-};
+use std::{io, sync::Arc, time::Duration};
 
-use axum::{
-    extract::connect_info::Connected,
-    serve::{IncomingStream, Listener},
-};
+use axum::Router;
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError},
 };
+use tokio_util::sync::CancellationToken;
 
-/// Cuts one connection off.
-#[derive(Debug, Clone, Default)]
-pub(super) struct ResetSwitch(Arc<AtomicBool>);
+use super::connection::{self, Link};
 
-impl ResetSwitch {
-    /// From now on, reading and writing fail, and closing resets.
-    pub(super) fn trip(&self) {
-        self.0.store(true, Ordering::Release);
-    }
+/// The most connections that are open at once; the next one waits to be served.
+/// Half of the usual limit of open files.
+pub const MAX_CONNECTIONS: u32 = 512;
 
-    fn check(&self) -> io::Result<()> {
-        if self.0.load(Ordering::Acquire) {
-            return Err(io::ErrorKind::ConnectionReset.into());
-        }
-        Ok(())
-    }
+/// How long to wait when the system gives no more connections.
+const ACCEPT_PAUSE_MS: u64 = 500;
+
+/// The accept loop, and what it has complained about already.
+pub(super) struct Acceptor {
+    pub(super) listener: TcpListener,
+    pub(super) router: Router,
+    pub(super) slots: Arc<Semaphore>,
+    pub(super) stop: CancellationToken,
+    pub(super) complained: bool,
 }
 
-/// A TCP listener whose connections carry a switch.
-pub(super) struct WireListener(pub(super) TcpListener);
-
-impl Listener for WireListener {
-    type Io = Wire;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Wire, SocketAddr) {
-        let (stream, addr) = Listener::accept(&mut self.0).await;
-        // Answers are written whole; waiting to fill a packet only delays their end.
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "cannot switch delays off");
-        }
-        (Wire { stream, reset: ResetSwitch::default() }, addr)
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.0.local_addr()
-    }
-}
-
-impl Connected<IncomingStream<'_, WireListener>> for ResetSwitch {
-    fn connect_info(stream: IncomingStream<'_, WireListener>) -> Self {
-        stream.io().reset.clone()
-    }
-}
-
-/// A connection that fails once its switch is tripped.
-#[derive(Debug)]
-pub(super) struct Wire {
-    stream: TcpStream,
-    reset: ResetSwitch,
-}
-
-impl Drop for Wire {
-    fn drop(&mut self) {
-        if self.reset.check().is_err()
-            && let Err(error) = self.stream.set_zero_linger()
-        {
-            tracing::debug!(%error, "cannot reset a connection");
+impl Acceptor {
+    /// Serves whoever connects, until the server stops.
+    pub(super) async fn run(mut self) {
+        let stop = self.stop.clone();
+        // None only once the slots are closed, which nobody does.
+        while let Some(Some((stream, slot))) = stop.run_until_cancelled(self.next()).await {
+            let (router, stop) = (self.router.clone(), stop.clone());
+            tokio::spawn(connection::serve(stream, router, Link::new(slot), stop));
         }
     }
-}
 
-impl AsyncRead for Wire {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        self.reset.check()?;
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+    /// The next connection and its slot.
+    async fn next(&mut self) -> Option<(TcpStream, OwnedSemaphorePermit)> {
+        let stream = self.accept().await;
+        match Arc::clone(&self.slots).try_acquire_owned() {
+            Ok(slot) => return Some((stream, slot)),
+            Err(TryAcquireError::Closed) => return None,
+            Err(TryAcquireError::NoPermits) => self.complain("all connections are taken; others wait", None),
+        }
+        Some((stream, Arc::clone(&self.slots).acquire_owned().await.ok()?))
+    }
+
+    async fn accept(&mut self) -> TcpStream {
+        loop {
+            match self.listener.accept().await {
+                Ok((stream, _)) => return stream,
+                Err(error) if is_the_clients(&error) => {}
+                Err(error) => {
+                    self.complain("cannot accept connections", Some(&error));
+                    tokio::time::sleep(Duration::from_millis(ACCEPT_PAUSE_MS)).await;
+                }
+            }
+        }
+    }
+
+    /// Once is enough: whoever floods the port must not flood the log too.
+    fn complain(&mut self, what: &str, error: Option<&io::Error>) {
+        if !std::mem::replace(&mut self.complained, true) {
+            tracing::warn!(error = error.map(tracing::field::display), "{what}");
+        }
     }
 }
 
-impl AsyncWrite for Wire {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.reset.check()?;
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.reset.check()?;
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.reset.check()?;
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.reset.check()?;
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
+/// The client left before it was let in.
+fn is_the_clients(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionRefused
+    )
 }

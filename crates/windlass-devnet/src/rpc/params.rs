@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::words::plain;
 use crate::node::RpcError;
 
 /// The parameter at this place.
@@ -21,7 +22,7 @@ pub(crate) fn optional<'a, T: Deserialize<'a>>(
 ) -> Result<Option<T>, RpcError> {
     let Some(value) = raw(params, at)? else { return Ok(None) };
     serde_json::from_str(value.get())
-        .map_err(|error| RpcError::new(-32602, format!("invalid argument {at}: {error}")))
+        .map_err(|error| RpcError::new(-32602, format!("invalid argument {at}: {}", plain(&error))))
 }
 
 /// The parameter at this place as it was sent.

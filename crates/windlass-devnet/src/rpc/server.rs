@@ -8,17 +8,18 @@ use std::{
     time::Duration,
 };
 
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{net::TcpListener, sync::Semaphore, task::JoinHandle};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
     dispatch::Dispatcher,
+    door::Door,
     http,
-    listener::{ResetSwitch, WireListener},
+    listener::{Acceptor, MAX_CONNECTIONS},
 };
 use crate::{faults::Faults, node::Node};
 
-/// How long open connections may take to finish when the server stops.
+/// How long calls under way may take to finish when the server stops.
 const MAX_STOP_MS: u64 = 5_000;
 
 /// How a server is started.
@@ -28,11 +29,13 @@ pub struct ServerOptions {
     pub addr: SocketAddr,
     /// What goes wrong, if anything does; the caller keeps a clone to change it.
     pub faults: Option<Faults>,
+    /// How many connections may be open at once; never more than [`MAX_CONNECTIONS`].
+    pub connections: u32,
 }
 
 impl Default for ServerOptions {
     fn default() -> Self {
-        Self { addr: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), faults: None }
+        Self { addr: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), faults: None, connections: MAX_CONNECTIONS }
     }
 }
 
@@ -62,16 +65,13 @@ impl Server {
         let addr = listener.local_addr().map_err(fail)?;
         let stop = CancellationToken::new();
         let dispatcher = Arc::new(Dispatcher::new(node, options.faults, stop.clone()));
-        let service =
-            http::router(Arc::clone(&dispatcher)).into_make_service_with_connect_info::<ResetSwitch>();
-        let stopped = stop.clone().cancelled_owned();
-        let serving = axum::serve(WireListener(listener), service).with_graceful_shutdown(stopped);
-        let task = tokio::spawn(async move {
-            if let Err(error) = serving.await {
-                tracing::error!(%error, "the server ended");
-            }
-        });
-        Ok(ServerHandle { addr, dispatcher, stop: stop.drop_guard(), task })
+        let router = http::router(Arc::clone(&dispatcher), Door::new(addr));
+        let connections = options.connections.min(MAX_CONNECTIONS);
+        let slots = Arc::new(Semaphore::new(connections as usize));
+        let acceptor =
+            Acceptor { listener, router, slots: Arc::clone(&slots), stop: stop.clone(), complained: false };
+        let task = tokio::spawn(acceptor.run());
+        Ok(ServerHandle { addr, dispatcher, connections, slots, stop: stop.drop_guard(), task })
     }
 }
 
@@ -79,6 +79,8 @@ impl Server {
 pub struct ServerHandle {
     addr: SocketAddr,
     dispatcher: Arc<Dispatcher>,
+    connections: u32,
+    slots: Arc<Semaphore>,
     stop: DropGuard,
     task: JoinHandle<()>,
 }
@@ -109,12 +111,23 @@ impl ServerHandle {
         self.dispatcher.stop.clone()
     }
 
-    /// Stops listening, lets calls under way finish, and returns when all is over.
+    /// How many connections are open, WebSockets included.
+    pub fn open_connections(&self) -> usize {
+        (self.connections as usize).saturating_sub(self.slots.available_permits())
+    }
+
+    /// Stops listening, lets each call under way finish, and returns when all is
+    /// over, or after five seconds.
     pub async fn stop(self) {
         drop(self.stop);
-        let limit = Duration::from_millis(MAX_STOP_MS);
-        if tokio::time::timeout(limit, self.task).await.is_err() {
-            tracing::warn!("connections were still open when the server stopped");
+        let (task, slots) = (self.task, self.slots);
+        let all_over = async {
+            // Neither fails: the task does not panic, and the slots are never closed.
+            let _ = task.await;
+            let _ = slots.acquire_many(self.connections).await;
+        };
+        if tokio::time::timeout(Duration::from_millis(MAX_STOP_MS), all_over).await.is_err() {
+            tracing::warn!("calls were still under way when the server stopped");
         }
     }
 }

@@ -51,7 +51,10 @@ struct Devnet {
 }
 
 impl Args {
-    fn options(&self) -> Devnet {
+    fn options(&self) -> Result<Devnet, Failure> {
+        if self.block_time.is_some_and(|HumanDuration(time)| time.is_zero()) {
+            return Err(Failure::usage("--block-time must be longer than nothing"));
+        }
         let accounts: Vec<DevAccount> = dev_accounts().into_iter().take(self.accounts.into()).collect();
         let chain = ChainOptions {
             chain_id: self.chain_id.as_u64(),
@@ -63,7 +66,7 @@ impl Args {
         };
         let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
         let faults = self.faults.clone().map(|plan| Faults::new(self.seed, plan));
-        Devnet { chain, server: ServerOptions { addr, faults } }
+        Ok(Devnet { chain, server: ServerOptions { addr, faults, ..ServerOptions::default() } })
     }
 }
 
@@ -113,7 +116,7 @@ impl Announcement {
 
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     output::log::start(&global.log());
-    let Devnet { chain: options, server } = args.options();
+    let Devnet { chain: options, server } = args.options()?;
     let (chain_id, accounts) = (options.chain_id, options.accounts.clone());
     let shutdown = signals::shutdown()?;
     let chain = Chain::new(options);

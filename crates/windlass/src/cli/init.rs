@@ -1,7 +1,8 @@
 //! `windlass init`
 
-use std::fs::OpenOptions;
+use std::fs::{OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use secrecy::ExposeSecret;
@@ -29,26 +30,50 @@ pub(crate) struct Args {
     force: bool,
 }
 
+/// What is written.
+struct Written {
+    text: String,
+    /// Whether it may hold a key, and is nobody else's to read.
+    private: bool,
+}
+
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
-    let text = match args.rpc {
+    let written = match args.rpc {
         Some(rpc) => with_endpoint(&rpc).await?,
-        None => EXAMPLE.to_owned(),
+        None => Written { text: EXAMPLE.to_owned(), private: false },
     };
     if args.dry_run {
-        return Ok(output::print(&text)?);
+        return Ok(output::print(&written.text)?);
     }
     let path = global.file().map_or(Path::new(FILE_NAME), |path| path.as_path());
-    write(path, &text, args.force)?;
+    write(path, &written, args.force)?;
+    if written.private {
+        output::note(&format!(
+            "the endpoint's URL may hold a key, so only you may read {}; better keep it elsewhere: --rpc env:NAME",
+            path.display()
+        ));
+    }
     output::note(&format!("wrote {}; next: windlass doctor", path.display()));
     Ok(())
 }
 
 /// The example with an endpoint that has been asked for its chain.
-async fn with_endpoint(rpc: &str) -> Result<String, Failure> {
-    let url = RpcUrl::try_from(Secret::from(rpc.to_owned())).map_err(Failure::usage)?;
-    let resolved = url.resolve().map_err(|error| Failure::coded(Code::SecretMissing, error))?;
+async fn with_endpoint(rpc: &str) -> Result<Written, Failure> {
+    let secret = Secret::try_from(rpc.to_owned()).map_err(Failure::usage)?;
+    let url = RpcUrl::try_from(secret).map_err(Failure::usage)?;
+    let resolved = url.resolve().map_err(|error| {
+        Failure::coded(Code::SecretMissing, error).hint("set it for this process, then try again")
+    })?;
     let id = EvmRpc::new(resolved.expose_secret())?.chain_id().await?;
-    Ok(filled_in(id, rpc))
+    Ok(Written { text: filled_in(id, rpc), private: may_hold_key(rpc) })
+}
+
+/// Whether a written-out URL has a part that providers put keys into.
+fn may_hold_key(rpc: &str) -> bool {
+    windlass_chain::evm::parse_url(rpc).is_some_and(|url| {
+        let user = !url.username().is_empty() || url.password().is_some();
+        user || url.query().is_some() || !matches!(url.path(), "" | "/")
+    })
 }
 
 fn filled_in(id: ChainId, rpc: &str) -> String {
@@ -77,16 +102,28 @@ fn name_of(id: ChainId) -> String {
     known.to_owned()
 }
 
-fn write(path: &Path, text: &str, force: bool) -> Result<(), Failure> {
+/// Readable and writable by the owner alone.
+const PRIVATE_MODE: u32 = 0o600;
+
+fn write(path: &Path, written: &Written, force: bool) -> Result<(), Failure> {
     let mut options = OpenOptions::new();
     options.write(true);
+    if written.private {
+        options.mode(PRIVATE_MODE);
+    }
     if force {
         options.create(true).truncate(true)
     } else {
         options.create_new(true)
     };
-    let written = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| match error.kind() {
+    let done = options.open(path).and_then(|mut file| {
+        // A file that was there keeps the rights it had.
+        if written.private {
+            file.set_permissions(Permissions::from_mode(PRIVATE_MODE))?;
+        }
+        file.write_all(written.text.as_bytes())
+    });
+    done.map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => {
             Failure::coded(Code::ConfigExists, format_args!("`{}` is there already", path.display()))
                 .hint("--force overwrites it, --dry-run prints what would be written")

@@ -28,7 +28,6 @@ use crate::output::style;
     version,
     styles = style::HELP,
     max_term_width = 100,
-    disable_help_subcommand = true,
     after_help = "Exit codes: 0 done, 1 the answer is no or the input is wrong, 2 wrong usage, 130 interrupted twice."
 )]
 pub(crate) struct Cli {

@@ -1,5 +1,6 @@
 //! From `database.url` to an open store.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use secrecy::ExposeSecret;
@@ -16,6 +17,8 @@ use crate::failure::Failure;
 pub(crate) enum Access {
     /// To look: no SQLite file is created.
     Look,
+    /// To change what is there: no SQLite file is created.
+    Change,
     /// To work: created and migrated as needed.
     Work,
 }
@@ -26,8 +29,11 @@ pub(crate) async fn open(database: &Database, access: Access) -> Result<Arc<dyn 
         Location::Sqlite(path) => {
             let options =
                 SqliteOptions { read_only: access == Access::Look, ..SqliteOptions::file(path.clone()) };
-            // A missing file is told apart before SQLite is asked: its own words do not say so.
-            if access == Access::Look && !path.exists() {
+            // Told apart before SQLite is asked: its own words do not say so.
+            if path.is_dir() {
+                return Err(folder(&path));
+            }
+            if access != Access::Work && !path.exists() {
                 return Err(absent(&path));
             }
             Ok(Arc::new(SqliteStore::open(options).await?))
@@ -53,7 +59,13 @@ pub(crate) fn locate(database: &Database) -> Result<Location, Failure> {
     })
 }
 
-fn absent(path: &std::path::Path) -> Failure {
+fn absent(path: &Path) -> Failure {
     Failure::coded(Code::DatabaseUnreachable, format_args!("there is no database at `{}`", path.display()))
-        .hint("`windlass run` creates it; run this in the folder of your windlass.toml, or name it with --config")
+        .hint("`windlass run` creates it; if it is elsewhere, correct `database.url` or name its file with --config")
+}
+
+/// What stands at the path is a folder.
+pub(crate) fn folder(path: &Path) -> Failure {
+    let message = format!("`{}` is a folder, and the database is a file", path.display());
+    Failure::coded(Code::DatabaseUnreachable, message).hint("name a file in it in `database.url`")
 }

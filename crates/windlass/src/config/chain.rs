@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::path::Path;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use secrecy::{ExposeSecret, SecretString};
@@ -35,6 +36,11 @@ pub(crate) struct Chain {
 pub(crate) struct Endpoints(Vec<RpcUrl>);
 
 impl Endpoints {
+    /// These endpoints with relative paths in them taken from a folder on.
+    pub(crate) fn anchored(self, folder: &Path) -> Self {
+        Self(self.0.into_iter().map(|RpcUrl(secret)| RpcUrl(secret.anchored(folder))).collect())
+    }
+
     /// The endpoints in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &RpcUrl> {
         self.0.iter()
@@ -115,10 +121,7 @@ impl TryFrom<Secret> for RpcUrl {
     type Error = RpcUrlError;
     fn try_from(secret: Secret) -> Result<Self, RpcUrlError> {
         if let Secret::Plain(text) = &secret {
-            let url = url::Url::parse(text.expose_secret()).map_err(|_| RpcUrlError)?;
-            if !matches!(url.scheme(), "http" | "https" | "ws" | "wss") || !url.has_host() {
-                return Err(RpcUrlError);
-            }
+            windlass_chain::evm::parse_url(text.expose_secret()).ok_or(RpcUrlError)?;
         }
         Ok(Self(secret))
     }
@@ -147,14 +150,16 @@ pub(crate) enum Finality {
 impl TryFrom<toml::Value> for Finality {
     type Error = String;
     fn try_from(value: toml::Value) -> Result<Self, String> {
-        let finality = match &value {
-            toml::Value::String(text) if text == "finalized" => Some(Self::Finalized),
-            toml::Value::String(text) if text == "safe" => Some(Self::Safe),
-            toml::Value::Integer(depth) => u32::try_from(*depth).map(Self::Depth).ok(),
-            _ => None,
-        };
-        finality
-            .ok_or_else(|| format!("finality is \"finalized\", \"safe\" or a depth in blocks, not {value}"))
+        match &value {
+            toml::Value::String(text) if text == "finalized" => Ok(Self::Finalized),
+            toml::Value::String(text) if text == "safe" => Ok(Self::Safe),
+            // A head that is final at once could never be replaced by a reorg.
+            toml::Value::Integer(depth) => match u32::try_from(*depth) {
+                Ok(blocks @ 1..) => Ok(Self::Depth(blocks)),
+                _ => Err(format!("a depth is 1 to {} blocks, not {depth}", u32::MAX)),
+            },
+            _ => Err("finality is \"finalized\", \"safe\" or a depth in blocks".to_owned()),
+        }
     }
 }
 
@@ -176,7 +181,7 @@ impl JsonSchema for Finality {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "oneOf": [
             { "enum": ["finalized", "safe"] },
-            { "type": "integer", "minimum": 0, "maximum": u32::MAX },
+            { "type": "integer", "minimum": 1, "maximum": u32::MAX },
         ] })
     }
 }
@@ -199,7 +204,7 @@ mod tests {
             let chain = chain(&format!("id = 1\nrpc = [\"http://h\"]\nfinality = {text}")).expect(text);
             assert_eq!(chain.finality, finality);
         }
-        for text in ["\"never\"", "-1", "4294967296", "1.5"] {
+        for text in ["\"never\"", "-1", "0", "4294967296", "1.5"] {
             assert!(chain(&format!("id = 1\nrpc = [\"http://h\"]\nfinality = {text}")).is_err(), "{text}");
         }
     }
@@ -218,6 +223,8 @@ mod tests {
         for text in ["id = 1", "rpc = [\"http://h\"]", "id = 0\nrpc = [\"http://h\"]", "id = 1\nrpc = []"] {
             assert!(chain(text).is_err(), "{text}");
         }
-        assert!(chain("id = 1\nrpc = [\"ftp://h\"]").is_err());
+        for url in ["ftp://h", "http:///key", "http:key", "env:", "file:"] {
+            assert!(chain(&format!("id = 1\nrpc = [\"{url}\"]")).is_err(), "{url}");
+        }
     }
 }

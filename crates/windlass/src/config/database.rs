@@ -1,6 +1,6 @@
 //! `[database]`: where everything is kept.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use secrecy::{ExposeSecret, SecretString};
@@ -19,28 +19,45 @@ pub(crate) struct Database {
 
 impl Default for Database {
     fn default() -> Self {
-        Self { url: DatabaseUrl(Secret::Plain(SecretString::from("sqlite:windlass.db"))) }
+        let secret = Secret::Plain(SecretString::from("sqlite:windlass.db"));
+        Self { url: DatabaseUrl { secret, folder: None } }
     }
 }
 
 /// A database's URL, or where to find it. Shown without its password.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Secret", into = "Secret")]
-pub(crate) struct DatabaseUrl(Secret);
+pub(crate) struct DatabaseUrl {
+    secret: Secret,
+    /// The folder that a relative path is taken from; the current one if there is none.
+    folder: Option<PathBuf>,
+}
 
 /// Where a database is.
 #[derive(Debug)]
 pub(crate) enum Location {
-    /// A file.
+    /// A file, by its whole path.
     Sqlite(PathBuf),
     /// A server's URL, password and all.
     Postgres(SecretString),
 }
 
+/// The modes of encryption a server can be asked for.
+const SSL_MODES: [&str; 4] = ["disable", "prefer", "require", "verify-full"];
+
 /// The text is not the URL of a database that Windlass knows. Never repeats the text.
-#[derive(Debug, thiserror::Error)]
-#[error("a database URL is `sqlite:PATH`, or begins with `postgres://` and names a host")]
-pub(crate) struct LocationError;
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum LocationError {
+    /// It is no database's URL at all.
+    #[error("a database URL is `sqlite:PATH`, or begins with `postgres://` and names a host")]
+    Unknown,
+    /// SQLite's own kinds of URL.
+    #[error("behind `sqlite:` only a path is accepted: no `file:`, no `:memory:`, nothing behind a `?`")]
+    NotAPath,
+    /// A mode of encryption that is not known.
+    #[error("`sslmode` is one of {}", SSL_MODES.join(", "))]
+    SslMode,
+}
 
 /// Why there is no database to open.
 #[derive(Debug, thiserror::Error)]
@@ -56,21 +73,57 @@ pub(crate) enum UrlError {
 impl Location {
     fn parse(text: &str) -> Result<Self, LocationError> {
         if let Some(path) = text.strip_prefix("sqlite:") {
-            let path = path.strip_prefix("//").unwrap_or(path);
-            return if path.is_empty() { Err(LocationError) } else { Ok(Self::Sqlite(path.into())) };
+            return sqlite_path(path).map(Self::Sqlite);
         }
         let known = ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
-        if known && url::Url::parse(text).is_ok_and(|url| url.has_host() || url.query().is_some()) {
-            return Ok(Self::Postgres(SecretString::from(text)));
+        let url = url::Url::parse(text).ok().filter(|url| known && (url.has_host() || url.query().is_some()));
+        let url = url.ok_or(LocationError::Unknown)?;
+        let mode_fits = |mode: &str| SSL_MODES.contains(&mode);
+        if url.query_pairs().any(|(key, value)| key == "sslmode" && !mode_fits(&value)) {
+            return Err(LocationError::SslMode);
         }
-        Err(LocationError)
+        Ok(Self::Postgres(SecretString::from(text)))
+    }
+
+    /// This place with a relative path taken from a folder on.
+    fn taken_from(self, folder: Option<&Path>) -> Self {
+        match self {
+            Self::Sqlite(path) => {
+                Self::Sqlite(whole(folder.map_or_else(|| path.clone(), |folder| folder.join(&path))))
+            }
+            server => server,
+        }
+    }
+}
+
+/// A path from the root on; as it is where there is no current folder.
+fn whole(path: PathBuf) -> PathBuf {
+    std::path::absolute(&path).unwrap_or(path)
+}
+
+fn sqlite_path(path: &str) -> Result<PathBuf, LocationError> {
+    let path = path.strip_prefix("//").unwrap_or(path);
+    match path {
+        "" => Err(LocationError::Unknown),
+        path if path.starts_with(':') || path.starts_with("file:") || path.contains(['?', '\0']) => {
+            Err(LocationError::NotAPath)
+        }
+        path => Ok(path.into()),
     }
 }
 
 impl DatabaseUrl {
     /// Reads the secret, if it is one, and says where the database is.
     pub(crate) fn locate(&self) -> Result<Location, UrlError> {
-        Ok(Location::parse(self.0.resolve()?.expose_secret())?)
+        let location = Location::parse(self.secret.resolve()?.expose_secret())?;
+        // What a variable says was written by somebody in the current folder, wherever the file is.
+        let folder = self.folder.as_deref().filter(|_| !matches!(self.secret, Secret::Env(_)));
+        Ok(location.taken_from(folder))
+    }
+
+    /// This URL with relative paths in it taken from a folder on.
+    pub(crate) fn anchored(self, folder: &Path) -> Self {
+        Self { secret: self.secret.anchored(folder), folder: Some(folder.to_owned()) }
     }
 }
 
@@ -80,14 +133,21 @@ impl TryFrom<Secret> for DatabaseUrl {
         if let Secret::Plain(text) = &secret {
             Location::parse(text.expose_secret())?;
         }
-        Ok(Self(secret))
+        Ok(Self { secret, folder: None })
     }
 }
 
 impl From<DatabaseUrl> for Secret {
-    /// What serialises: the plain form gives up its password first.
+    /// What serialises: the plain form gives up its password first, and a path is
+    /// whole once the folder it is taken from is known.
     fn from(url: DatabaseUrl) -> Self {
-        url.0.shown_by(redact::database_url)
+        let folder = url.folder;
+        url.secret.shown_by(|text| match (Location::parse(text), &folder) {
+            (Ok(Location::Sqlite(path)), Some(folder)) => {
+                format!("sqlite:{}", whole(folder.join(path)).display())
+            }
+            _ => redact::database_url(text),
+        })
     }
 }
 
@@ -101,12 +161,12 @@ mod tests {
 
     #[test]
     fn sqlite_paths_are_relative_or_absolute() {
-        for (text, path) in [("sqlite:a/b.db", "a/b.db"), ("sqlite:///tmp/b.db", "/tmp/b.db")] {
-            let location = url(text).expect("a url").locate().expect("a place");
-            assert!(
-                matches!(location, Location::Sqlite(found) if found == std::path::Path::new(path)),
-                "{text}"
-            );
+        for (text, path) in [("sqlite:a/b.db", "/etc/a/b.db"), ("sqlite:///tmp/b.db", "/tmp/b.db")] {
+            let url = url(text).expect("a url").anchored(Path::new("/etc"));
+            let shown = serde_json::to_string(&url).expect("text");
+            assert_eq!(shown, format!("\"sqlite:{path}\""));
+            let location = url.locate().expect("a place");
+            assert!(matches!(location, Location::Sqlite(found) if found == Path::new(path)), "{text}");
         }
     }
 
@@ -116,6 +176,23 @@ mod tests {
             let error = url(text).expect_err(text).to_string();
             assert!(!error.contains("hunter2"), "{error}");
         }
+    }
+
+    #[test]
+    fn what_is_more_than_a_path_is_refused() {
+        for text in ["sqlite:x?mode=ro", "sqlite:file:x", "sqlite::memory:", "sqlite://file:x?key=hunter2"] {
+            let error = url(text).expect_err(text).to_string();
+            assert_eq!(error, LocationError::NotAPath.to_string(), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_known_modes_of_encryption_are_accepted() {
+        for mode in SSL_MODES {
+            assert!(url(&format!("postgres://h/d?sslmode={mode}")).is_ok(), "{mode}");
+        }
+        let error = url("postgres://h/d?sslmode=hunter2").expect_err("unknown").to_string();
+        assert_eq!(error, "`sslmode` is one of disable, prefer, require, verify-full");
     }
 
     #[test]

@@ -16,9 +16,9 @@ pub(crate) const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Reads TOML text; syntax errors are all reported, and what could be read is kept.
 pub(crate) fn parse(path: &Path, text: &str) -> (Table, Vec<Problem>) {
-    let lines = Lines { path, text };
+    let lines = Lines::new(path, text);
     let (document, errors) = DeTable::parse_recoverable(text);
-    let problems: Vec<Problem> = errors
+    let mut problems: Vec<Problem> = errors
         .iter()
         .map(|error| {
             let at = error.span().map_or(0, |span| span.start);
@@ -26,37 +26,50 @@ pub(crate) fn parse(path: &Path, text: &str) -> (Table, Vec<Problem>) {
             Problem::new(lines.origin(at), "", error.message().replace('\n', ", "))
         })
         .collect();
-    (table(document.into_inner(), &lines), problems)
+    let table = table(document.into_inner(), &lines, &mut problems);
+    (table, problems)
 }
 
+/// Where each line ends, so that the line of a value is found without counting from the start.
 struct Lines<'a> {
     path: &'a Path,
-    text: &'a str,
+    ends: Vec<usize>,
 }
 
-impl Lines<'_> {
+impl<'a> Lines<'a> {
+    fn new(path: &'a Path, text: &str) -> Self {
+        Self { path, ends: text.match_indices('\n').map(|(at, _)| at).collect() }
+    }
+
     fn origin(&self, offset: usize) -> Origin {
-        let before = self.text.as_bytes().iter().take(offset);
-        let line = before.filter(|byte| **byte == b'\n').count() + 1;
+        let line = self.ends.partition_point(|end| *end < offset) + 1;
         Origin::File { path: self.path.to_owned(), line }
     }
 }
 
-fn table(table: DeTable<'_>, lines: &Lines<'_>) -> Table {
+fn table(table: DeTable<'_>, lines: &Lines<'_>, problems: &mut Vec<Problem>) -> Table {
     let mut nodes = Table::new();
     for (key, value) in table {
         let origin = lines.origin(key.span().start);
-        if let Some(content) = content(value, lines) {
-            nodes.insert(key.into_inner().into_owned(), Node { origin, content });
+        let key = key.into_inner().into_owned();
+        match content(value, lines, problems) {
+            Some(content) => {
+                nodes.insert(key, Node { origin, content });
+            }
+            None => problems.push(Problem::new(origin, key, OUT_OF_RANGE)),
         }
     }
     nodes
 }
 
-fn content(value: Spanned<DeValue<'_>>, lines: &Lines<'_>) -> Option<Content> {
+/// The only values that are well written and cannot be taken.
+const OUT_OF_RANGE: &str =
+    "the number is out of range: numbers go from -9223372036854775808 to 9223372036854775807";
+
+fn content(value: Spanned<DeValue<'_>>, lines: &Lines<'_>, problems: &mut Vec<Problem>) -> Option<Content> {
     let span = value.span();
     match value.into_inner() {
-        DeValue::Table(below) => Some(Content::Table(table(below, lines))),
+        DeValue::Table(below) => Some(Content::Table(table(below, lines, problems))),
         leaf => {
             let leaf = Spanned::new(span, leaf).into_deserializer();
             toml::Value::deserialize(leaf).ok().map(Content::Value)
@@ -86,6 +99,14 @@ mod tests {
         {
             assert_eq!(line_of(&table, key), format!("w.toml:{line}"), "{key}");
         }
+    }
+
+    #[test]
+    fn a_number_that_is_too_large_is_not_dropped() {
+        let (_, problems) = parse(Path::new("w.toml"), "[chain.a]\nid = 99999999999999999999\n");
+        let shown: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(shown.len(), 1, "{shown:?}");
+        assert!(shown[0].starts_with("w.toml:2: id: the number is out of range"), "{shown:?}");
     }
 
     #[test]

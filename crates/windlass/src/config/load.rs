@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use windlass_core::code::Code;
 
+use super::chain::Chain;
+use super::origin::Origin;
 use super::problem::Problem;
 use super::tree::Table;
 use super::{Config, FILE_NAME, environment, file, schema, tree, typed};
@@ -41,6 +43,7 @@ impl Sources {
         let shown = path.as_deref().unwrap_or(Path::new(FILE_NAME));
         let (tree, config) =
             assemble(shown, &text, std::env::vars_os(), self.flags.clone()).map_err(invalid)?;
+        let config = anchored(config, &tree, path.as_deref());
         Ok(Loaded { config, tree, file: path })
     }
 
@@ -49,13 +52,19 @@ impl Sources {
         match read(path) {
             Ok(text) => Ok(Some((path.to_owned(), text))),
             Err(error) if error.kind() == ErrorKind::NotFound && self.file.is_none() => Ok(None),
-            Err(error) => Err(Failure::coded(
-                Code::ConfigUnreadable,
-                format_args!("cannot read `{}`: {error}", path.display()),
-            )
-            .hint("`windlass init` writes a file to start from")),
+            Err(error) => Err(unreadable(path, &error)),
         }
     }
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    let hint = match error.kind() {
+        ErrorKind::PermissionDenied => "give the user that runs windlass the right to read it",
+        ErrorKind::NotFound => "check the path; `windlass init` writes a file to start from",
+        _ => "it must be a text file of at most 1 MiB",
+    };
+    Failure::coded(Code::ConfigUnreadable, format_args!("cannot read `{}`: {error}", path.display()))
+        .hint(hint)
 }
 
 fn read(path: &Path) -> std::io::Result<String> {
@@ -65,6 +74,33 @@ fn read(path: &Path) -> std::io::Result<String> {
         return Err(std::io::Error::other(format!("it is longer than {} bytes", file::MAX_FILE_BYTES)));
     }
     Ok(text)
+}
+
+/// Takes relative paths from the folder of the file they are written in, and
+/// those of the environment and of flags from the current folder. The default
+/// database lies beside the file, if there is one.
+fn anchored(mut config: Config, table: &Table, file: Option<&Path>) -> Config {
+    let folder_of = |key: &[&str]| {
+        let key: Vec<String> = key.iter().map(|part| (*part).to_owned()).collect();
+        let origin = tree::nearest(table, &key).map_or(Origin::Default, |node| node.origin.clone());
+        let file = match &origin {
+            Origin::File { path, .. } => Some(path.as_path()),
+            Origin::Default => file,
+            Origin::Env(_) | Origin::Flag(_) => None,
+        };
+        let folder = file.and_then(Path::parent).unwrap_or(Path::new(""));
+        std::path::absolute(Path::new(".").join(folder)).unwrap_or_else(|_| folder.to_owned())
+    };
+    config.database.url = config.database.url.anchored(&folder_of(&["database", "url"]));
+    let chains = std::mem::take(&mut config.chain).into_iter();
+    config.chain = chains
+        .map(|(name, chain)| {
+            let folder = folder_of(&["chain", &name.to_string(), "rpc"]);
+            let rpc = chain.rpc.anchored(&folder);
+            (name, Chain { rpc, ..chain })
+        })
+        .collect();
+    config
 }
 
 type Variables = (std::ffi::OsString, std::ffi::OsString);
@@ -77,15 +113,14 @@ fn assemble(
     flags: Table,
 ) -> Result<(Table, Config), Vec<Problem>> {
     let root = schema::inlined();
-    let variables = variables
-        .into_iter()
-        .filter_map(|(name, text)| Some((name.into_string().ok()?, text.into_string().ok()?)));
     let (mut table, mut problems) = file::parse(path, text);
     // What follows a syntax error is guesswork: problems found in it would mislead.
     if !problems.is_empty() {
         return Err(problems);
     }
-    tree::merge(&mut table, environment::layer(variables, &root));
+    let (environment, more) = environment::layer(variables, &root);
+    problems.extend(more);
+    tree::merge(&mut table, environment);
     tree::merge(&mut table, flags);
     problems.extend(schema::refuse_unknown(&mut table, &root, ""));
     match typed::read(table.clone()) {
@@ -100,14 +135,19 @@ fn assemble(
     }
 }
 
+/// Nobody reads more problems at a time than these.
+const MAX_SHOWN_PROBLEMS: usize = 50;
+
 fn invalid(mut problems: Vec<Problem>) -> Failure {
     problems.sort_by(|left, right| left.origin.cmp(&right.origin));
     let message = match problems.len() {
         1 => "the configuration has a problem".to_owned(),
         count => format!("the configuration has {count} problems"),
     };
+    let more = problems.len().saturating_sub(MAX_SHOWN_PROBLEMS);
+    let rest = (more > 0).then(|| format!("… and {more} more"));
     Failure::coded(Code::ConfigInvalid, message)
-        .details(problems.iter().map(ToString::to_string))
+        .details(problems.iter().take(MAX_SHOWN_PROBLEMS).map(ToString::to_string).chain(rest))
         .hint("`windlass config example` prints a file that is accepted")
 }
 
@@ -116,7 +156,6 @@ mod tests {
     use super::*;
     use crate::config::EXAMPLE;
     use crate::config::log::Level;
-    use crate::config::origin::Origin;
 
     fn assemble_with(text: &str, variables: &[(&str, &str)], flags: Table) -> Result<Config, Vec<String>> {
         let variables = variables.iter().map(|(name, text)| (name.into(), text.into()));
@@ -152,6 +191,40 @@ mod tests {
         assert!(
             problems.iter().any(|problem| problem.starts_with("WINDLASS_SHUTDOWN__LIMIT: shutdown.limit: "))
         );
+    }
+
+    #[test]
+    fn a_file_that_may_not_be_read_hints_at_rights() {
+        let refused = ErrorKind::PermissionDenied.into();
+        assert!(unreadable(Path::new("w.toml"), &refused).hint.is_some_and(|hint| hint.contains("right")));
+    }
+
+    #[test]
+    fn a_great_many_problems_are_counted_and_not_all_shown() {
+        let text: String = (0..20_000).map(|n| format!("[sec{n}]\nkey = 1\n")).collect();
+        let problems = assemble(Path::new("w.toml"), &text, [], Table::new()).expect_err("wrong");
+        let failure = invalid(problems);
+        assert_eq!(failure.message, "the configuration has 20000 problems");
+        assert_eq!(failure.details.len(), MAX_SHOWN_PROBLEMS + 1);
+        assert_eq!(failure.details.last().map(String::as_str), Some("… and 19950 more"));
+    }
+
+    #[test]
+    fn paths_are_taken_from_where_they_are_written() {
+        let located = |text: &str, variables: &[(&str, &str)]| {
+            let variables = variables.iter().map(|(name, text)| (name.into(), text.into()));
+            let file = Path::new("/etc/wind/w.toml");
+            let (table, config) = assemble(file, text, variables, Table::new()).expect("accepted");
+            let url = anchored(config, &table, Some(file)).database.url;
+            serde_json::to_value(url).expect("text").as_str().expect("text").to_owned()
+        };
+        let current = std::env::current_dir().expect("a folder");
+        let here = format!("sqlite:{}/x.db", current.display());
+        assert_eq!(located("database.url = 'sqlite:x.db'", &[]), "sqlite:/etc/wind/x.db");
+        assert_eq!(located("database.url = 'sqlite:/x.db'", &[]), "sqlite:/x.db");
+        assert_eq!(located("database.url = 'file:x'", &[]), "file:/etc/wind/x");
+        assert_eq!(located("", &[]), "sqlite:/etc/wind/windlass.db");
+        assert_eq!(located("", &[("WINDLASS_DATABASE__URL", "sqlite:x.db")]), here);
     }
 
     #[test]

@@ -14,7 +14,7 @@
 //! | [`origin`], [`tree`] | values, and where each came from |
 //! | [`mod@file`], [`environment`] | the layers |
 //! | [`schema`] | the JSON Schema, and unknown keys by it |
-//! | [`typed`] | from tree to sections, with every problem |
+//! | [`typed`], [`words`] | from tree to sections, with every problem in plain words |
 //! | [`load`] | all of it together |
 //! | [`render`] | what is in force, for `config show` |
 
@@ -36,6 +36,7 @@ pub(crate) mod sections;
 pub(crate) mod shutdown;
 pub(crate) mod tree;
 pub(crate) mod typed;
+pub(crate) mod words;
 
 pub(crate) use load::{Loaded, Sources};
 pub(crate) use sections::Config;

@@ -5,6 +5,13 @@ use std::fmt;
 use super::origin::Origin;
 use super::redact;
 
+/// The longest message that is shown, in characters.
+const MAX_MESSAGE_CHARS: usize = 300;
+/// The longest key that is shown, in characters.
+const MAX_PATH_CHARS: usize = 100;
+/// Longer names than this are no slips of a known one.
+const MAX_SLIP_BYTES: usize = 64;
+
 /// One thing that is wrong, where, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
@@ -21,8 +28,8 @@ pub(crate) struct Problem {
 impl Problem {
     /// A problem with a key; the message gives up what it may repeat of a secret.
     pub(crate) fn new(origin: Origin, path: impl Into<String>, message: impl fmt::Display) -> Self {
-        let message = redact::message(&message.to_string());
-        Self { origin, path: path.into(), message, hint: None }
+        let message = shortened(&redact::message(&message.to_string()), MAX_MESSAGE_CHARS);
+        Self { origin, path: shortened(&redact::message(&path.into()), MAX_PATH_CHARS), message, hint: None }
     }
 
     /// Says what to do about it.
@@ -46,9 +53,22 @@ impl fmt::Display for Problem {
     }
 }
 
+/// A text as far as there is room for it, without control characters.
+fn shortened(text: &str, max_chars: usize) -> String {
+    let mut shown: String =
+        text.chars().take(max_chars).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(max_chars).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
 /// The known name nearest to what was written, if it is a slip away: one letter
 /// left out, added, changed or swapped for every three of the name.
 pub(crate) fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if wrong.len() > MAX_SLIP_BYTES {
+        return None;
+    }
     let slips = |name: &str| strsim::damerau_levenshtein(wrong, name);
     known.into_iter().filter(|name| slips(name) <= (name.len() / 3).max(1)).min_by_key(|name| slips(name))
 }
@@ -56,6 +76,15 @@ pub(crate) fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_problem_is_short_and_harmless_to_a_terminal() {
+        let wild =
+            Problem::new(Origin::Default, "k".repeat(1_000), format!("\u{1b}[31m{}", "x".repeat(1_000)));
+        let shown = wild.to_string();
+        assert!(shown.chars().count() < MAX_MESSAGE_CHARS + MAX_PATH_CHARS + 20, "{shown}");
+        assert!(!shown.contains('\u{1b}'));
+    }
 
     #[test]
     fn only_what_is_near_is_suggested() {

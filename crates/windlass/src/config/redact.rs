@@ -14,7 +14,10 @@ const HARMLESS_PARAMETERS: [&str; 4] = ["sslmode", "application_name", "connect_
 /// A database URL without its password.
 pub(crate) fn database_url(text: &str) -> String {
     if text.starts_with("sqlite:") {
-        return text.to_owned();
+        return match text.split_once('?') {
+            Some((path, _)) => format!("{path}?{HIDDEN}"),
+            None => text.to_owned(),
+        };
     }
     let Ok(mut url) = Url::parse(text) else { return HIDDEN.to_owned() };
     if url.password().is_some() && url.set_password(Some(HIDDEN)).is_err() {
@@ -61,6 +64,7 @@ mod tests {
     #[test]
     fn a_database_keeps_host_and_name_only() {
         assert_eq!(database_url("sqlite:windlass.db"), "sqlite:windlass.db");
+        assert_eq!(database_url("sqlite:windlass.db?key=hunter2"), "sqlite:windlass.db?***");
         assert_eq!(database_url("postgres://u:hunter2@h/d"), "postgres://u:***@h/d");
         assert_eq!(
             database_url("postgres://u@h/d?password=hunter2&sslmode=require"),

@@ -64,16 +64,6 @@ pub(crate) fn nearest<'t>(table: &'t Table, path: &[String]) -> Option<&'t Node>
     }
 }
 
-/// Takes out what stands at a path, or the value it lies in; `false` when there is nothing.
-pub(crate) fn take(table: &mut Table, path: &[String]) -> bool {
-    let Some((first, rest)) = path.split_first() else { return false };
-    match table.get_mut(first).map(|node| &mut node.content) {
-        Some(Content::Table(below)) if !rest.is_empty() => take(below, rest),
-        Some(_) => table.remove(first).is_some(),
-        None => false,
-    }
-}
-
 /// The values alone, for deserialising.
 pub(crate) fn values(table: &Table) -> toml::Table {
     table
@@ -116,11 +106,9 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_within_a_value_is_found_and_taken_by_the_value() {
-        let mut table = tree(&[("a.list", 1), ("a.other", 2)], &Origin::Default);
+    fn what_lies_within_a_value_is_found_by_the_value() {
+        let table = tree(&[("a.list", 1), ("a.other", 2)], &Origin::Default);
         assert!(nearest(&table, &path("a.list.0")).is_some());
-        assert!(take(&mut table, &path("a.list.0")));
-        assert!(!take(&mut table, &path("a.list")));
-        assert_eq!(values(&table), toml::from_str::<toml::Table>("a.other = 2").expect("toml"));
+        assert!(nearest(&table, &path("b")).is_none());
     }
 }

@@ -1,61 +1,178 @@
 //! From the tree to typed sections, with every problem at once.
+//!
+//! Each section, and each chain, is read by itself: a mistake costs another
+//! reading of its own section only, and hides nothing elsewhere.
 
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
 
+use super::chain::{Chain, ChainName};
 use super::origin::Origin;
 use super::problem::Problem;
 use super::sections::Config;
-use super::tree::{self, Table};
+use super::tree::{self, Content, Node, Table};
+use super::words;
 
-/// No configuration has more problems than this worth listing.
-const MAX_PROBLEMS: usize = 50;
+/// The most chains of one configuration.
+const MAX_CHAINS: usize = 1_000;
+/// No section has more problems than this worth listing.
+const MAX_SECTION_PROBLEMS: usize = 100;
 
-/// Reads the sections. A value that does not fit is reported, taken out, and the
-/// rest is read again, so that one mistake does not hide the next.
+/// Reads the sections, or reports every value that does not fit.
 pub(crate) fn read(mut table: Table) -> Result<Config, Vec<Problem>> {
-    let mut problems = Vec::new();
-    let mut taken: Vec<Vec<String>> = Vec::new();
-    while problems.len() < MAX_PROBLEMS {
-        let error = match serde_path_to_error::deserialize(tree::values(&table)) {
-            Ok(config) if problems.is_empty() => return Ok(config),
-            Ok(_) => break,
-            Err(error) => error,
-        };
-        let path: Vec<String> = error.path().iter().filter_map(key).collect();
-        let message = error.inner().message();
-        // A field that is missing because its value was taken out has been reported as such.
-        if !taken.iter().any(|field| message == missing(field, &path)) {
-            let origin = tree::nearest(&table, &path).map_or(Origin::Default, |node| node.origin.clone());
-            problems.push(Problem::new(origin, error.path().to_string(), message));
-        }
-        if !tree::take(&mut table, &path) {
-            break;
-        }
-        taken.push(path);
-    }
-    Err(problems)
+    let mut reader = Reader { problems: Vec::new() };
+    let chain = table.remove("chain").map(|node| reader.chains(node)).unwrap_or_default();
+    let config = Config {
+        database: reader.section(table.remove("database"), "database"),
+        chain,
+        api: reader.section(table.remove("api"), "api"),
+        log: reader.section(table.remove("log"), "log"),
+        shutdown: reader.section(table.remove("shutdown"), "shutdown"),
+    };
+    if reader.problems.is_empty() { Ok(config) } else { Err(reader.problems) }
 }
 
-/// What serde says when the field at `path` is missing from the table at `parent`.
-fn missing(path: &[String], parent: &[String]) -> String {
-    match path.strip_prefix(parent) {
-        Some([field, ..]) => format!("missing field `{field}`"),
-        _ => String::new(),
+struct Reader {
+    problems: Vec<Problem>,
+}
+
+impl Reader {
+    fn section<T: DeserializeOwned + Default>(&mut self, node: Option<Node>, name: &str) -> T {
+        node.and_then(|node| self.part(node, name)).unwrap_or_default()
+    }
+
+    fn chains(&mut self, node: Node) -> BTreeMap<ChainName, Chain> {
+        let Some((_, chains)) = self.table(node, "chain") else { return BTreeMap::new() };
+        let mut read = BTreeMap::new();
+        if let Some(one_too_many) = chains.values().nth(MAX_CHAINS) {
+            let message = format!("there may be {MAX_CHAINS} chains, not {}", chains.len());
+            self.problems.push(Problem::new(one_too_many.origin.clone(), "chain", message));
+            return read;
+        }
+        for (name, node) in chains {
+            let (path, origin) = (format!("chain.{name}"), node.origin.clone());
+            let chain = self.part(node, &path);
+            match (ChainName::try_from(name), chain) {
+                (Ok(name), Some(chain)) => {
+                    read.insert(name, chain);
+                }
+                (Ok(_), None) => {}
+                (Err(message), _) => self.problems.push(Problem::new(origin, path, message)),
+            }
+        }
+        read
+    }
+
+    /// The keys of a section, with its place.
+    fn table(&mut self, node: Node, path: &str) -> Option<(Origin, Table)> {
+        match node.content {
+            Content::Table(table) => Some((node.origin, table)),
+            Content::Value(_) => {
+                let message = format!("`{path}` is a section: write `[{path}]` and its settings below");
+                self.problems.push(Problem::new(node.origin, "", message));
+                None
+            }
+        }
+    }
+
+    /// Reads one section. A value that does not fit is reported, taken out, and the
+    /// rest is read again, so that one mistake does not hide the next.
+    fn part<T: DeserializeOwned>(&mut self, node: Node, path: &str) -> Option<T> {
+        let (origin, mut table) = self.table(node, path)?;
+        let mut taken = Taken::default();
+        for _ in 0..MAX_SECTION_PROBLEMS {
+            let error = match serde_path_to_error::deserialize(tree::values(&table)) {
+                Ok(part) => return taken.is_empty().then_some(part),
+                Err(error) => error,
+            };
+            let place: Vec<&Segment> = error.path().iter().collect();
+            let message = error.inner().message();
+            // A field that is missing because its value was taken out has been reported as such.
+            if !taken.explains(message) {
+                let key = taken.key(&place);
+                let origin =
+                    key_of(&place).and_then(|key| table.get(key)).map_or(&origin, |node| &node.origin);
+                let key = if key.is_empty() { path.to_owned() } else { format!("{path}.{key}") };
+                self.problems.push(Problem::new(origin.clone(), key, words::plain(message)));
+            }
+            if !taken.take(&mut table, &place) {
+                break;
+            }
+        }
+        None
     }
 }
 
-fn key(segment: &Segment) -> Option<String> {
-    match segment {
-        Segment::Map { key } => Some(key.clone()),
-        Segment::Seq { index } => Some(index.to_string()),
-        Segment::Enum { .. } | Segment::Unknown => None,
+/// What was taken out of a section because it does not fit.
+#[derive(Default)]
+struct Taken {
+    fields: Vec<String>,
+    /// Places in lists, as they were written.
+    entries: BTreeMap<String, Vec<usize>>,
+}
+
+impl Taken {
+    fn is_empty(&self) -> bool {
+        self.fields.is_empty() && self.entries.is_empty()
+    }
+
+    fn explains(&self, message: &str) -> bool {
+        self.fields.iter().any(|field| message == format!("missing field `{field}`"))
+    }
+
+    /// The key as it was written: `rpc[2]`, even when `rpc[1]` was taken out before.
+    fn key(&self, place: &[&Segment]) -> String {
+        match (key_of(place), entry_of(place)) {
+            (Some(key), Some(entry)) => format!("{key}[{}]", self.written_at(key, entry)),
+            (Some(key), None) => key.to_owned(),
+            (None, _) => String::new(),
+        }
+    }
+
+    fn written_at(&self, key: &str, entry: usize) -> usize {
+        let taken = self.entries.get(key).map_or(&[][..], Vec::as_slice);
+        // They are in order, since a list is read from its start.
+        taken.iter().fold(entry, |at, taken| if *taken <= at { at + 1 } else { at })
+    }
+
+    /// Takes out what stands at a place: an entry of a list as long as others are left, or the whole value.
+    fn take(&mut self, table: &mut Table, place: &[&Segment]) -> bool {
+        let Some(key) = key_of(place) else { return false };
+        let content = table.get_mut(key).map(|node| &mut node.content);
+        if let (Some(entry), Some(Content::Value(toml::Value::Array(list)))) = (entry_of(place), content)
+            && entry < list.len()
+            && list.len() > 1
+        {
+            list.remove(entry);
+            let written_at = self.written_at(key, entry);
+            self.entries.entry(key.to_owned()).or_default().push(written_at);
+            return true;
+        }
+        self.fields.push(key.to_owned());
+        table.remove(key).is_some()
+    }
+}
+
+fn key_of<'s>(place: &[&'s Segment]) -> Option<&'s str> {
+    match place.first() {
+        Some(Segment::Map { key }) => Some(key),
+        _ => None,
+    }
+}
+
+fn entry_of(place: &[&Segment]) -> Option<usize> {
+    match place.get(1) {
+        Some(Segment::Seq { index }) => Some(*index),
+        _ => None,
     }
 }
 
 /// Checks what no single value can say.
 pub(crate) fn check(config: &Config, table: &Table) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let mut seen = std::collections::BTreeMap::new();
+    let mut seen = BTreeMap::new();
     for (name, chain) in &config.chain {
         if let Some(other) = seen.insert(chain.id, name) {
             let path = ["chain".to_owned(), name.to_string(), "id".to_owned()];
@@ -74,6 +191,13 @@ mod tests {
 
     fn table(text: &str) -> Table {
         file::parse(std::path::Path::new("w.toml"), text).0
+    }
+
+    fn problems(text: &str) -> Vec<String> {
+        let problems = read(table(text)).expect_err("wrong");
+        let mut shown: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        shown.sort();
+        shown
     }
 
     #[test]
@@ -96,6 +220,42 @@ mod tests {
                 "w.toml:9 chain.C",
             ]
         );
+    }
+
+    #[test]
+    fn every_entry_that_does_not_fit_is_named_as_it_is_written() {
+        let text = "[chain.a]\nid = 1\nrpc = ['no', 'http://h', 2, 'http://h', 'env:']\n[chain.b]\nid = 2\nrpc = [1, 2]";
+        let places: Vec<String> =
+            read(table(text)).expect_err("wrong").into_iter().map(|problem| problem.path).collect();
+        assert_eq!(
+            places,
+            ["chain.a.rpc[0]", "chain.a.rpc[2]", "chain.a.rpc[4]", "chain.b.rpc[0]", "chain.b.rpc[1]"]
+        );
+    }
+
+    #[test]
+    fn a_list_or_a_value_is_no_section() {
+        for section in ["database", "log", "api", "shutdown", "chain"] {
+            for value in ["[]", "3", "[[1]]"] {
+                assert_eq!(
+                    problems(&format!("{section} = {value}")),
+                    [format!(
+                        "w.toml:1: `{section}` is a section: write `[{section}]` and its settings below"
+                    )]
+                );
+            }
+        }
+        assert!(problems("[[chain.a]]\nid = 1")[0].contains("`chain.a` is a section"));
+    }
+
+    #[test]
+    fn there_is_a_limit_to_chains() {
+        let chains = |count: usize| -> String {
+            (1..=count).map(|n| format!("[chain.c{n}]\nid = {n}\nrpc = ['http://h']\n")).collect()
+        };
+        assert!(read(table(&chains(MAX_CHAINS))).is_ok());
+        let problems = problems(&chains(MAX_CHAINS + 1));
+        assert!(problems[0].ends_with("chain: there may be 1000 chains, not 1001"), "{problems:?}");
     }
 
     #[test]

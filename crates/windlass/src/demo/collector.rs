@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use windlass_chain::evm::{EvmReader, EvmRpc};
 use windlass_core::chain::ChainId;
 use windlass_core::code::Code;
-use windlass_core::name::{CursorName, Owner};
+use windlass_core::commit::{Commit, Write};
+use windlass_core::name::{CursorName, Owner, StateKey};
 use windlass_core::reader::LogFilter;
 use windlass_core::store::Store;
 use windlass_engine::collect::follow::{FollowError, FollowOptions, Follower};
@@ -16,6 +17,8 @@ use crate::failure::Failure;
 
 /// How often the collector looks for a new block.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// As much as a block of the demo writes, and more.
+const PROBE_BYTES: usize = 512 << 10;
 /// How deep a reorg the collector believes; the demo's are shallower.
 const MAX_REORG_DEPTH: u32 = 64;
 
@@ -59,10 +62,13 @@ pub(super) async fn catch_up(world: &World, store: &dyn Store, limit: Duration) 
         }
         tokio::time::sleep(POLL_INTERVAL).await;
     }
-    Err(Failure::coded(
-        Code::StoreDiffers,
-        format!("the collector did not reach block {} in time", head.number()),
-    ))
+    // A store that takes no writes is the likeliest reason, and knows its own.
+    let key = StateKey::new("demo/probe").map_err(unexpected)?;
+    for value in [Some("0".repeat(PROBE_BYTES)), None] {
+        store.commit(Commit::of(vec![Write::PutState { key: key.clone(), value }])).await?;
+    }
+    let message = format!("the collector did not reach block {} in time", head.number());
+    Err(Failure::coded(Code::StoreDiffers, message).hint("run it again with the same --seed and report it"))
 }
 
 fn unexpected(error: impl std::fmt::Display) -> Failure {

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
+use windlass_core::code::Code;
 use windlass_core::store::Store;
 use windlass_engine::supervise::{Ending, Supervisor};
 use windlass_store_sqlite::{SqliteOptions, SqliteStore};
@@ -57,9 +58,10 @@ impl DemoOptions {
     }
 }
 
-/// Runs the demo until the token is cancelled or its time is up.
+/// Runs the demo until the token is cancelled or its time is up. The folder is
+/// kept when something went wrong: it is the evidence.
 pub(crate) async fn run(options: DemoOptions, stop: CancellationToken) -> Result<(), Failure> {
-    let folder = tempfile::Builder::new().prefix("windlass-demo-").tempdir()?;
+    let folder = tempfile::Builder::new().prefix("windlass-demo-").tempdir().map_err(no_folder)?;
     let path = folder.path().join("windlass.db");
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(SqliteOptions::file(&path)).await?);
     let world = World::start(&options).await?;
@@ -67,19 +69,25 @@ pub(crate) async fn run(options: DemoOptions, stop: CancellationToken) -> Result
     view.banner(&banner::render(&world, &path));
 
     let begun = Instant::now();
-    let ending = live(&options, &world, store.clone(), &view, stop).await?;
+    let ended = live(&options, &world, store.clone(), &view, stop).await;
     let tally = Tally::of(&world, &*store).await?;
     view.finish();
     store.close().await;
     world.stop().await;
 
-    let summary = Summary::new(&tally, &ending, begun.elapsed());
-    if options.json {
-        output::json(&summary)?;
-    } else {
-        output::note(&summary.render());
+    let summary = Summary::new(&tally, &ended, options.seed, begun.elapsed());
+    summary.print(options.json)?;
+    let verdict = summary.verdict(ended);
+    if verdict.is_err() {
+        let kept = folder.keep();
+        output::note(&format!("the database is kept in {}", kept.display()));
     }
-    summary.verdict()
+    verdict
+}
+
+fn no_folder(error: std::io::Error) -> Failure {
+    Failure::coded(Code::DatabaseUnreachable, format_args!("no temporary folder can be made: {error}"))
+        .hint("set TMPDIR to a folder that exists and can be written")
 }
 
 /// Lets traffic and collector run; then stops the traffic, waits until the
@@ -124,5 +132,5 @@ async fn live(
         collector::catch_up(world, &*store, CATCH_UP_LIMIT).await?;
     }
     all_over.cancel();
-    supervised.await.map_err(|error| Failure::coded(windlass_core::code::Code::TaskFailed, error))
+    supervised.await.map_err(|error| Failure::coded(Code::TaskFailed, error))
 }

@@ -1,5 +1,6 @@
 //! What the demo says at its end.
 
+use std::io;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -8,6 +9,7 @@ use windlass_engine::supervise::Ending;
 
 use super::tally::Tally;
 use crate::failure::Failure;
+use crate::output;
 
 /// The demo's outcome, as `--json` prints it.
 #[derive(Debug, Clone, Serialize)]
@@ -20,13 +22,14 @@ pub(super) struct Summary {
     lost: u64,
     duplicated: u64,
     seconds: u64,
+    seed: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     trouble: Option<String>,
 }
 
 impl Summary {
     /// The outcome of a demo that ended like this.
-    pub(super) fn new(tally: &Tally, ending: &Ending, elapsed: Duration) -> Self {
+    pub(super) fn new(tally: &Tally, ended: &Result<Ending, Failure>, seed: u64, elapsed: Duration) -> Self {
         Self {
             blocks: tally.blocks,
             events_on_chain: tally.on_chain,
@@ -36,37 +39,53 @@ impl Summary {
             lost: tally.lost,
             duplicated: tally.duplicated,
             seconds: elapsed.as_secs(),
-            trouble: (*ending != Ending::Clean).then(|| format!("{ending:?}")),
+            seed,
+            trouble: match ended {
+                Ok(Ending::Clean) => None,
+                Ok(ending) => Some(ending.to_string()),
+                Err(failure) => Some(failure.message.clone()),
+            },
         }
     }
 
-    /// The outcome in one paragraph.
-    pub(super) fn render(&self) -> String {
+    /// Says it on standard output, for a program or for a person.
+    pub(super) fn print(&self, json: bool) -> io::Result<()> {
+        if json { output::json(self) } else { output::print(&self.render()) }
+    }
+
+    fn render(&self) -> String {
         format!(
-            "\n{} blocks, {} reorgs (the deepest replaced {} blocks)\n\
-             {} fee events on the chain, {} in the store: {} lost, {} duplicated",
-            self.blocks,
-            self.reorgs,
-            self.deepest_reorg,
-            self.events_on_chain,
+            "{}, {} (the deepest replaced {})\n{} on the chain, {} in the store: {} lost, {} duplicated\n",
+            count(self.blocks, "block"),
+            count(self.reorgs, "reorg"),
+            count(self.deepest_reorg, "block"),
+            count(self.events_on_chain, "fee event"),
             self.events_stored,
             self.lost,
             self.duplicated
         )
     }
 
-    /// Failure if the store and the chain disagree, or a task failed.
-    pub(super) fn verdict(&self) -> Result<(), Failure> {
-        if let Some(trouble) = &self.trouble {
-            return Err(Failure::coded(Code::TaskFailed, format!("a task of the demo failed: {trouble}")));
+    /// Failure if the demo was cut short, or the store and the chain disagree.
+    pub(super) fn verdict(&self, ended: Result<Ending, Failure>) -> Result<(), Failure> {
+        let again = format!("the same run again: windlass demo --seed {}", self.seed);
+        let ending = ended?;
+        if ending != Ending::Clean {
+            return Err(Failure::coded(Code::TaskFailed, ending).hint(again));
         }
         if self.lost > 0 || self.duplicated > 0 {
             let message = format!(
-                "the store and the chain disagree: {} lost, {} duplicated",
+                "the store and the chain disagree: {} lost, {} duplicated or stale",
                 self.lost, self.duplicated
             );
-            return Err(Failure::coded(Code::StoreDiffers, message));
+            return Err(Failure::coded(Code::StoreDiffers, message).hint(again));
         }
         Ok(())
     }
+}
+
+/// `1 block`, `2 blocks`.
+fn count(number: u64, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
 }

@@ -61,10 +61,10 @@ impl View {
             Some(bar) => {
                 bar.set_length(head);
                 bar.set_position(position.min(head));
-                bar.set_message(format!("{events} events, {reorgs} reorgs"));
+                bar.set_message(format!("{events} events, reorgs: {reorgs}"));
             }
             None if self.quiet => {}
-            None => output::note(&format!("block {position} of {head}, {events} events, {reorgs} reorgs")),
+            None => output::note(&format!("block {position} of {head}, events: {events}, reorgs: {reorgs}")),
         }
     }
 

@@ -1,15 +1,19 @@
-//! Endpoints: the right chain, how far behind, how much history, how large a log range.
+//! Endpoints: the right chain, how fast, how far behind, how much history, how large a log range.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use secrecy::ExposeSecret;
-use windlass_chain::evm::{EvmRpc, RpcError};
+use tokio::sync::Semaphore;
+use windlass_chain::evm::{EvmRpc, RpcError, parse_url};
 use windlass_core::chain::ChainId;
 use windlass_core::code::Code;
 use windlass_core::reader::{BlockTag, Header};
 
 use super::database::machine_now;
+use super::progress::Progress;
 use super::report::Finding;
 use super::{archive, logs};
 use crate::config::chain::{Chain, ChainName, RpcUrl};
@@ -17,21 +21,39 @@ use crate::failure::Failure;
 
 /// How long one question may take.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
+/// An answer that takes longer holds everything up.
+const SLOW_ANSWER_MS: u128 = 1_000;
 /// A head this old is worth a word, whatever the chain's block time.
 const OLD_HEAD_S: u64 = 120;
-/// A head this far ahead says that this machine's clock is behind.
+/// A head this far ahead says that somebody's clock is wrong.
 const FUTURE_HEAD_S: u64 = 30;
+/// The most endpoints that are asked at a time.
+const MAX_PROBES: usize = 64;
 
-/// Looks at every endpoint of every chain, all at once; the answers come in order.
-pub(super) async fn examine(chains: &BTreeMap<ChainName, Chain>) -> Vec<Finding> {
+/// Looks at every endpoint of every chain, many at once; the answers come in order.
+/// `ahead_ms` is how far the database's clock is ahead of this machine's.
+pub(super) async fn examine(
+    chains: &BTreeMap<ChainName, Chain>,
+    ahead_ms: Option<i64>,
+    progress: &Progress,
+) -> Vec<Finding> {
+    let room = Arc::new(Semaphore::new(MAX_PROBES));
     let mut probes = Vec::new();
     for (name, chain) in chains {
-        for url in chain.rpc.iter() {
-            probes.push(tokio::spawn(endpoint(format!("chain.{name}"), chain.id, url.clone())));
+        for (place, url) in chain.rpc.iter().enumerate() {
+            let asked = Asked { chain: name.to_string(), place, expected: chain.id, ahead_ms };
+            let (room, url) = (room.clone(), url.clone());
+            probes.push(tokio::spawn(async move {
+                // The semaphore is never closed.
+                let _turn = room.acquire().await;
+                endpoint(asked, url).await
+            }));
         }
     }
+    let count = probes.len();
     let mut findings = Vec::new();
-    for probe in probes {
+    for (done, probe) in probes.into_iter().enumerate() {
+        progress.say(format!("endpoints: {done} of {count} done"));
         match probe.await {
             Ok(found) => findings.extend(found),
             Err(error) => {
@@ -43,40 +65,64 @@ pub(super) async fn examine(chains: &BTreeMap<ChainName, Chain>) -> Vec<Finding>
     findings
 }
 
-async fn endpoint(subject: String, expected: ChainId, url: RpcUrl) -> Vec<Finding> {
-    let shown = url.shown();
+/// What is asked of an endpoint.
+struct Asked {
+    chain: String,
+    /// Which of the chain's endpoints it is.
+    place: usize,
+    expected: ChainId,
+    ahead_ms: Option<i64>,
+}
+
+impl Asked {
+    fn subject(&self) -> String {
+        format!("chain.{}.rpc[{}]", self.chain, self.place)
+    }
+}
+
+async fn endpoint(asked: Asked, url: RpcUrl) -> Vec<Finding> {
     let text = match url.resolve() {
         Ok(text) => text,
         Err(error) => {
             let failure = Failure::coded(Code::SecretMissing, error).hint("set it for this process");
-            return vec![Finding::failed(subject, failure)];
+            return vec![Finding::failed(asked.subject(), failure)];
         }
     };
-    if text.expose_secret().starts_with("ws") {
-        let message = format!("{shown}: WebSocket endpoints are not probed");
-        return vec![Finding::warning(subject, message, "name the provider's HTTP endpoint as well")];
+    if parse_url(text.expose_secret()).is_some_and(|url| matches!(url.scheme(), "ws" | "wss")) {
+        let message = format!("{}: WebSocket endpoints are not probed", url.shown());
+        return vec![Finding::warning(asked.subject(), message, "name the provider's HTTP endpoint as well")];
     }
-    let probe = match EvmRpc::with_timeout(text.expose_secret(), PROBE_TIMEOUT) {
-        Ok(rpc) => Probe { subject, rpc },
-        Err(error) => return vec![Finding::failed(subject, error)],
-    };
-    probe.run(expected).await
+    match EvmRpc::with_timeout(text.expose_secret(), PROBE_TIMEOUT) {
+        Ok(rpc) => Probe { asked, rpc }.run().await,
+        Err(error) => vec![Finding::failed(asked.subject(), error)],
+    }
 }
 
 /// One endpoint under examination.
 pub(super) struct Probe {
-    subject: String,
+    asked: Asked,
     pub(super) rpc: EvmRpc,
 }
 
+/// An answer with how long it took.
+async fn timed<T>(question: impl Future<Output = T>) -> (T, Duration) {
+    let start = Instant::now();
+    let answer = question.await;
+    (answer, start.elapsed())
+}
+
 impl Probe {
-    async fn run(&self, expected: ChainId) -> Vec<Finding> {
-        let mut findings = match self.rpc.chain_id().await {
+    async fn run(&self) -> Vec<Finding> {
+        let expected = self.asked.expected;
+        let (id, first) = timed(self.rpc.chain_id()).await;
+        let mut findings = match id {
             Ok(found) if found == expected => vec![self.ok(format_args!("serves chain {found}"))],
-            Ok(found) => return vec![self.wrong_chain(found, expected)],
+            Ok(found) => return vec![self.wrong_chain(found)],
             Err(error) => return vec![self.failed(error)],
         };
-        match self.rpc.header(BlockTag::Latest).await {
+        let (head, second) = timed(self.rpc.header(BlockTag::Latest)).await;
+        findings.push(self.latency(first.max(second)));
+        match head {
             Ok(Some(head)) => {
                 findings.push(self.head(&head, machine_now().as_ms().unsigned_abs() / 1_000));
                 findings.push(archive::examine(self, head.block.number).await);
@@ -88,24 +134,32 @@ impl Probe {
         findings
     }
 
+    fn latency(&self, slowest: Duration) -> Finding {
+        let slowest_ms = slowest.as_millis();
+        let message = format!("answers within {slowest_ms} ms");
+        if slowest_ms > SLOW_ANSWER_MS {
+            return self.warning(message, "an endpoint that is nearer or less busy collects faster");
+        }
+        self.ok(message)
+    }
+
     pub(super) fn ok(&self, message: impl std::fmt::Display) -> Finding {
-        Finding::ok(&self.subject, format!("{}: {message}", self.rpc.place()))
+        Finding::ok(self.asked.subject(), format!("{}: {message}", self.rpc.place()))
     }
 
     pub(super) fn warning(&self, message: impl std::fmt::Display, hint: &str) -> Finding {
-        Finding::warning(&self.subject, format!("{}: {message}", self.rpc.place()), hint)
+        Finding::warning(self.asked.subject(), format!("{}: {message}", self.rpc.place()), hint)
     }
 
     pub(super) fn failed(&self, error: RpcError) -> Finding {
-        let failure = Failure::coded(error.code(), &error);
-        Finding::failed(&self.subject, failure.hint(hint(&error)))
+        Finding::failed(self.asked.subject(), error)
     }
 
-    fn wrong_chain(&self, found: ChainId, expected: ChainId) -> Finding {
-        let message = format!("{}: serves chain {found}, not {expected}", self.rpc.place());
+    fn wrong_chain(&self, found: ChainId) -> Finding {
+        let message = format!("{}: serves chain {found}, not {}", self.rpc.place(), self.asked.expected);
         let failure = Failure::coded(Code::RpcWrongChain, message)
-            .hint(format_args!("correct `id` or `rpc` in `[{}]`", self.subject));
-        Finding::failed(&self.subject, failure)
+            .hint(format_args!("correct `id` or `rpc` in `[chain.{}]`", self.asked.chain));
+        Finding::failed(self.asked.subject(), failure)
     }
 
     fn head(&self, head: &Header, now_s: u64) -> Finding {
@@ -115,31 +169,60 @@ impl Probe {
             let hint = "the node lags, or the chain makes no blocks; compare with another endpoint";
             return self.warning(format_args!("head is block {number}, {age_s} s old"), hint);
         }
-        if at_s.saturating_sub(now_s) > FUTURE_HEAD_S {
-            let hint = "this machine's clock is behind; let it follow a time server (NTP)";
-            let message = format_args!("head is block {number}, {} s in the future", at_s - now_s);
-            return self.warning(message, hint);
+        match future(at_s, now_s, self.asked.ahead_ms) {
+            None => self.ok(format_args!("head is block {number}, {age_s} s old")),
+            Some(hint) => {
+                let message = format_args!("head is block {number}, {} s in the future", at_s - now_s);
+                self.warning(message, hint)
+            }
         }
-        self.ok(format_args!("head is block {number}, {age_s} s old"))
     }
 }
 
-fn hint(error: &RpcError) -> &'static str {
-    match error {
-        RpcError::Url { .. } => "an endpoint begins with https:// or http://",
-        RpcError::Connection { .. } | RpcError::Timeout { .. } => {
-            "check the URL, and that the node runs and can be reached from here"
+/// Whose clock is wrong when a block's time is in the future. This machine's only if the
+/// database's clock says so too; otherwise the chain's.
+fn future(at_s: u64, now_s: u64, ahead_ms: Option<i64>) -> Option<&'static str> {
+    let ahead_s = at_s.saturating_sub(now_s);
+    if ahead_s <= FUTURE_HEAD_S {
+        return None;
+    }
+    let database_s = u64::try_from(ahead_ms.unwrap_or(0) / 1_000).unwrap_or(0);
+    if ahead_s.saturating_sub(database_s) <= FUTURE_HEAD_S {
+        return Some(
+            "the database's clock agrees with the chain: let this machine follow a time server (NTP)",
+        );
+    }
+    Some(
+        "the chain's timestamps are ahead, as on a test chain; if not, compare this clock with a time server",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::report::Level;
+
+    #[test]
+    fn this_clock_is_blamed_only_if_the_database_agrees() {
+        assert_eq!(future(1_030, 1_000, None), None);
+        assert_eq!(future(900, 1_000, Some(500_000)), None);
+        let blamed = |ahead_ms| future(1_100, 1_000, ahead_ms).expect("a hint");
+        for ahead_ms in [None, Some(0), Some(-90_000), Some(20_000)] {
+            assert!(blamed(ahead_ms).starts_with("the chain's timestamps are ahead"), "{ahead_ms:?}");
         }
-        RpcError::RateLimited { .. } | RpcError::RangeTooLarge { .. } => {
-            "wait, or use an endpoint with a higher limit"
-        }
-        RpcError::Status { status: 401 | 403, .. } => "check the key in the URL",
-        RpcError::Status { status: 500..=599, .. } => {
-            "the provider is in trouble; name another endpoint as well"
-        }
-        RpcError::Status { .. } | RpcError::Malformed { .. } | RpcError::BodyTooLarge { .. } => {
-            "check that the URL is an RPC endpoint, with its whole path"
-        }
-        RpcError::Refused { .. } => "the message has the provider's words; check the key and the plan",
+        assert!(blamed(Some(95_000)).starts_with("the database's clock agrees"));
+    }
+
+    #[test]
+    fn a_slow_endpoint_is_worth_a_word() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let rpc = EvmRpc::new("http://127.0.0.1:1").expect("a client");
+        let expected = ChainId::new(1).expect("an id");
+        let asked = Asked { chain: "a".to_owned(), place: 3, expected, ahead_ms: None };
+        let probe = Probe { asked, rpc };
+        let fast = probe.latency(Duration::from_millis(1_000));
+        let slow = probe.latency(Duration::from_millis(1_001));
+        assert_eq!((fast.level, slow.level), (Level::Ok, Level::Warning));
+        assert_eq!(slow.subject, "chain.a.rpc[3]");
     }
 }

@@ -1,5 +1,4 @@
-//! Checks of everything a deployment needs. Nothing is created by them, except that
-//! a PostgreSQL schema is brought up to date when it is opened.
+//! Checks of everything a deployment needs. Nothing is created or changed by them.
 //!
 //! Each check yields [`Finding`]s: ok, warning or failure, with a hint. A check
 //! that cannot be made because an earlier one failed is left out.
@@ -9,9 +8,13 @@ mod chain;
 mod database;
 mod disk;
 mod logs;
+mod progress;
 mod report;
+mod sqlite;
 
 pub(crate) use report::{Finding, Report};
+
+use progress::Progress;
 
 use crate::config::Loaded;
 use crate::failure::Failure;
@@ -29,8 +32,11 @@ pub(crate) async fn examine(loaded: Result<Loaded, Failure>) -> Report {
     let file =
         loaded.file.as_ref().map_or("defaults and environment".to_owned(), |path| path.display().to_string());
     report.findings.push(Finding::ok("configuration", file));
-    report.findings.extend(database::examine(&loaded.config.database).await);
+    let progress = Progress::start();
+    progress.say("database");
+    let database = database::examine(&loaded.config.database).await;
+    report.findings.extend(database.findings);
     report.findings.extend(disk::examine(&loaded.config.database));
-    report.findings.extend(chain::examine(&loaded.config.chain).await);
+    report.findings.extend(chain::examine(&loaded.config.chain, database.ahead_ms, &progress).await);
     report
 }

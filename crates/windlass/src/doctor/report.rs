@@ -24,7 +24,7 @@ pub(crate) enum Level {
 pub(crate) struct Finding {
     /// How bad it is.
     pub(crate) level: Level,
-    /// What was looked at, such as `database` or `chain.polygon`.
+    /// What was looked at, such as `database` or `chain.polygon.rpc[0]`.
     pub(crate) subject: String,
     /// What was found.
     pub(crate) message: String,
@@ -61,7 +61,8 @@ impl Finding {
         Self {
             level: Level::Failure,
             details: failure.details,
-            hint: failure.hint,
+            // Whoever reads this has asked the doctor already.
+            hint: failure.hint.filter(|hint| !hint.contains("windlass doctor")),
             code: failure.code.map(|code| code.as_str()),
             ..Self::ok(subject, failure.message)
         }
@@ -134,7 +135,9 @@ mod tests {
         let mut report =
             Report { findings: vec![Finding::ok("a", "fine"), Finding::warning("b", "hm", "do")] };
         assert!(!report.has_failures());
-        report.findings.push(Finding::failed("c", Failure::usage("broken")));
+        let advice = Failure::usage("broken").hint("`windlass doctor` says more");
+        report.findings.push(Finding::failed("c", advice));
+        assert_eq!(report.findings[2].hint, None, "the doctor sends nobody to the doctor");
         assert!(report.has_failures());
         let text = anstream::adapter::strip_str(&report.render()).to_string();
         assert!(text.ends_with("1 ok, 1 warning, 1 failure\n"), "{text}");

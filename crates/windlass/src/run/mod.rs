@@ -36,7 +36,10 @@ pub(crate) async fn run(options: RunOptions, shutdown: CancellationToken) -> Res
     for role in &options.roles {
         spawn(*role, &mut supervisor, store.clone());
     }
-    tracing::info!(store = info.kind, place = info.place, schema = info.schema, roles = ?options.roles, "running");
+    let roles: Vec<&str> = options.roles.iter().map(|role| role.as_str()).collect();
+    let roles = roles.join(",");
+    tracing::info!(store = info.kind, place = info.place, schema = info.schema, roles, "running");
+    tracing::warn!("no job is configured yet: nothing is collected, this process only keeps the store small");
     let limit = options.config.shutdown.limit.0;
     let ending = supervisor.run(limit).await;
     close(&*store).await;
@@ -62,25 +65,16 @@ async fn close(store: &dyn Store) {
 }
 
 fn verdict(ending: Ending) -> Result<(), Failure> {
-    match ending {
+    let hint = match &ending {
         Ending::Clean => {
             tracing::info!("stopped");
-            Ok(())
+            return Ok(());
         }
-        Ending::Failed { task, error } => {
-            Err(Failure::coded(Code::TaskFailed, format_args!("{task} failed: {error}"))
-                .hint("the log has more; what was committed is safe"))
-        }
-        Ending::Panicked { task, message } => {
-            Err(Failure::coded(Code::TaskFailed, format_args!("{task} panicked: {message}"))
-                .hint("this is a defect; what was committed is safe, start it again"))
-        }
-        Ending::CutOff { tasks } => Err(Failure::coded(
-            Code::TaskFailed,
-            format_args!("{tasks} tasks did not end within the shutdown limit"),
-        )
-        .hint("their leases run out by themselves; `shutdown.limit` gives them longer")),
-    }
+        Ending::Failed { .. } => "the log has more; what was committed is safe",
+        Ending::Panicked { .. } => "this is a defect; what was committed is safe, start it again",
+        Ending::CutOff { .. } => "their leases run out by themselves; `shutdown.limit` gives them longer",
+    };
+    Err(Failure::coded(Code::TaskFailed, ending).hint(hint))
 }
 
 #[cfg(test)]

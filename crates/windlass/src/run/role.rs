@@ -10,6 +10,13 @@ pub(crate) enum Role {
 }
 
 impl Role {
+    /// The role as it is typed.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Upkeep => "upkeep",
+        }
+    }
+
     /// The roles meant by what was typed: all of them when nothing was, and each once.
     pub(crate) fn chosen(mut typed: Vec<Self>) -> Vec<Self> {
         if typed.is_empty() {
@@ -24,6 +31,13 @@ impl Role {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_role_is_told_as_it_is_typed() {
+        for role in Role::value_variants() {
+            assert_eq!(Role::from_str(role.as_str(), false).as_ref(), Ok(role));
+        }
+    }
 
     #[test]
     fn nothing_typed_means_every_role_and_twice_means_once() {

@@ -1,5 +1,6 @@
 //! Runs the binary in a folder of its own, with nothing of the environment.
 
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -9,11 +10,12 @@ use tempfile::TempDir;
 /// A folder in which the binary runs.
 pub(crate) struct Folder {
     folder: TempDir,
-    variables: Vec<(String, String)>,
+    variables: Vec<(OsString, OsString)>,
 }
 
 /// How a run ended and what it said.
 pub(crate) struct Ran {
+    folder: String,
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -31,8 +33,8 @@ impl Folder {
         folder
     }
 
-    pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
-        self.variables.push((name.to_owned(), value.to_owned()));
+    pub(crate) fn variable(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.variables.push((name.into(), value.as_ref().to_owned()));
         self
     }
 
@@ -65,7 +67,9 @@ impl Folder {
     /// Runs to the end.
     pub(crate) fn run(&self, args: &[&str]) -> Ran {
         let output = self.command(args).output().expect("it runs");
+        let folder = self.path().canonicalize().expect("the folder");
         Ran {
+            folder: folder.display().to_string(),
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).expect("text"),
             stderr: String::from_utf8(output.stderr).expect("text"),
@@ -81,14 +85,16 @@ impl Folder {
 }
 
 impl Ran {
-    /// Everything, for a snapshot; what differs from run to run is the caller's to replace.
+    /// Everything, for a snapshot, the folder's path replaced; what else differs from run to run is the caller's to replace.
     pub(crate) fn shown(&self) -> String {
         let code = self.code.map_or("none".to_owned(), |code| code.to_string());
         let part = |name: &str, text: &str| match text {
             "" => String::new(),
             text => format!("--- {name}\n{text}"),
         };
-        format!("exit code {code}\n{}{}", part("stdout", &self.stdout), part("stderr", &self.stderr))
+        let shown =
+            format!("exit code {code}\n{}{}", part("stdout", &self.stdout), part("stderr", &self.stderr));
+        shown.replace(&self.folder, "[FOLDER]")
     }
 }
 

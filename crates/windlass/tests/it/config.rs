@@ -56,14 +56,16 @@ fn everything_in_the_example_that_is_commented_out_is_accepted_too() {
         })
         .fold(String::new(), |text, line| text + line + "\n");
     assert_eq!(uncommented.matches("\n# ").count() + 6, example.matches("\n# ").count());
-    let ran = Folder::with_config(&uncommented).run(&["config", "show"]);
+    let folder = Folder::with_config(&example);
+    let plain = folder.run(&["config", "show", "--json"]).stdout;
+    folder.write("windlass.toml", &uncommented);
+    let ran = folder.run(&["config", "show"]);
     assert_eq!(ran.code, Some(0), "{}", ran.shown());
-    let plain = Folder::with_config(&example).run(&["config", "show", "--json"]).stdout;
     let values = |text: &str| -> Vec<serde_json::Value> {
         let settings: serde_json::Value = serde_json::from_str(text).expect("json");
         settings.as_array().expect("settings").iter().map(|setting| setting["value"].clone()).collect()
     };
-    let full = Folder::with_config(&uncommented).run(&["config", "show", "--json"]).stdout;
+    let full = folder.run(&["config", "show", "--json"]).stdout;
     assert_eq!(values(&full), values(&plain), "what is commented out is not the default");
 }
 
@@ -128,4 +130,72 @@ fn the_schema_knows_every_section() {
     assert_eq!(sections, ["api", "chain", "database", "log", "shutdown"]);
     assert_eq!(schema["additionalProperties"], false);
     insta::assert_snapshot!("config_schema", ran.stdout);
+}
+
+#[test]
+fn values_of_another_kind_are_told_in_plain_words() {
+    let text = r#"
+log = []
+[chain.a]
+id = true
+rpc = "http://h"
+finality = 0
+[chain.b]
+id = 2
+rpc = ["env:", 7, "https:///hunter2", "http:hunter2", "ftp://hunter2", "http://h"]
+finality = 4294967296
+[chain.c]
+[api]
+listen = 80
+[shutdown]
+limit = "99999999999999999999s"
+"#;
+    let ran = Folder::with_config(text).run(&["config", "check"]);
+    assert!(!ran.shown().contains("hunter2"));
+    insta::assert_snapshot!("config_check_kinds", ran.shown());
+    let huge = Folder::with_config("[chain.a]\nid = 99999999999999999999\nrpc = ['http://h']\n");
+    insta::assert_snapshot!("config_check_huge", huge.run(&["config", "check"]).shown());
+}
+
+#[test]
+fn database_urls_that_are_no_place_are_refused() {
+    for url in [
+        "sqlite:x?key=hunter2",
+        "sqlite:file:hunter2",
+        "postgres://h/d?sslmode=hunter2",
+        "file:",
+        "ftp://hunter2",
+    ] {
+        let ran = Folder::with_config(&format!("database.url = '{url}'")).run(&["config", "check"]);
+        assert_eq!(ran.code, Some(1), "{url}");
+        assert!(!ran.shown().contains("hunter2"), "{}", ran.shown());
+    }
+}
+
+#[test]
+fn variables_that_are_no_settings_are_refused() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = Folder::new()
+        .variable("WINDLASS_DATABASE_URL", "postgres://u:hunter2@h/d")
+        .variable("WINDLASS_LOG__LEVEL", std::ffi::OsStr::from_bytes(b"\xff"))
+        .variable("WINDLASS_TEST_POSTGRES_URL", "x");
+    let ran = folder.run(&["config", "check"]);
+    assert!(!ran.shown().contains("hunter2"));
+    insta::assert_snapshot!("config_check_variables", ran.shown());
+}
+
+#[test]
+fn a_great_many_problems_are_counted() {
+    let text: String = (0..20_000).map(|n| format!("[chain.c{n}]\nid = 0\nkey = {n}\n")).collect();
+    let ran = Folder::with_config(&text).run(&["config", "check"]);
+    let lines: Vec<&str> = ran.stderr.lines().collect();
+    assert_eq!(lines.len(), 1 + 50 + 1 + 2, "{}", ran.stderr);
+    assert_eq!(lines[51], "  … and 19951 more");
+}
+
+#[test]
+fn a_folder_is_no_file() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path().join("windlass.toml")).expect("a folder");
+    insta::assert_snapshot!("config_unreadable", folder.run(&["config", "check"]).shown());
 }

@@ -7,7 +7,7 @@ use crate::binary::Folder;
 
 #[test]
 fn signals_end_it_cleanly() {
-    for signal in ["TERM", "INT"] {
+    for signal in ["TERM", "INT", "HUP"] {
         let folder = Folder::new();
         let mut running = folder.start(&["run"]);
         running.wait_for("running");
@@ -30,6 +30,17 @@ fn logs_are_json_when_asked_for() {
     assert!(rest.contains("\"message\":\"stopped\""), "{rest}");
 }
 
+/// Nobody should take it for a collector.
+#[test]
+fn it_says_what_it_does() {
+    let folder = Folder::new();
+    let mut running = folder.start(&["run"]);
+    running.wait_for("roles=\"upkeep\"");
+    running.wait_for("no job is configured yet");
+    running.signal("TERM");
+    assert_eq!(running.end().0.code(), Some(0));
+}
+
 #[test]
 fn it_does_not_start_on_a_database_that_is_none() {
     let folder = Folder::new();
@@ -48,8 +59,9 @@ fn a_second_signal_ends_it_at_once() {
     let mut running = folder.start(&["devnet", "--port", "0", "--json"]);
     let url = running.json()["http_url"].as_str().expect("a url").to_owned();
     running.wait_for("Ctrl-C");
-    let mut held = TcpStream::connect(url.strip_prefix("http://").expect("an address")).expect("connected");
-    let head = "POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
+    let address = url.strip_prefix("http://").expect("an address");
+    let mut held = TcpStream::connect(address).expect("connected");
+    let head = format!("POST / HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n");
     write!(held, "{head}content-length: 100\r\nexpect: 100-continue\r\n\r\n").expect("asked");
     let mut asked = [0; 12];
     held.read_exact(&mut asked).expect("the server asks for the body");

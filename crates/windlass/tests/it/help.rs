@@ -35,3 +35,13 @@ fn every_command_has_help() {
         insta::assert_snapshot!(name, ran.stdout);
     }
 }
+
+#[test]
+fn help_is_a_command_too() {
+    let folder = Folder::new();
+    assert_eq!(folder.run(&["help"]).stdout, folder.run(&["--help"]).stdout);
+    assert_eq!(
+        folder.run(&["help", "jobs", "retry"]).stdout,
+        folder.run(&["jobs", "retry", "--help"]).stdout
+    );
+}

@@ -1,6 +1,7 @@
 //! `windlass init`
 
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 
 use crate::binary::{Folder, hide_numbers};
 
@@ -43,4 +44,31 @@ fn an_endpoint_that_does_not_answer_leaves_no_file() {
     let ran = folder.run(&["init", "--rpc", &format!("http://{free}/hunter2hunter2")]);
     insta::assert_snapshot!("init_unreachable", hide_numbers(&ran.shown(), "127.0.0.1:"));
     assert!(!folder.path().join("windlass.toml").exists());
+}
+
+#[test]
+fn a_key_is_kept_from_others_and_better_elsewhere() {
+    let folder = Folder::new();
+    let mut devnet = folder.start(&["devnet", "--port", "0", "--json"]);
+    let url = devnet.json()["http_url"].as_str().expect("a url").to_owned();
+    let mode = || {
+        let file = std::fs::metadata(folder.path().join("windlass.toml")).expect("a file");
+        file.permissions().mode() & 0o777
+    };
+    assert_eq!(folder.run(&["init", "--rpc", &url]).code, Some(0));
+    assert_ne!(mode(), 0o600, "there is no key in it");
+    let ran = folder.run(&["init", "--force", "--rpc", &format!("{url}/?key=hunter2")]);
+    assert_eq!(mode(), 0o600);
+    assert!(!ran.shown().contains("hunter2"));
+    insta::assert_snapshot!("init_key", ran.shown());
+}
+
+#[test]
+fn a_refusal_comes_with_a_fitting_hint_and_without_the_key() {
+    let folder = Folder::new();
+    let mut devnet = folder.start(&["devnet", "--port", "0", "--json", "--faults", "503=1"]);
+    let url = devnet.json()["http_url"].as_str().expect("a url").to_owned();
+    let ran = folder.run(&["init", "--rpc", &url]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stderr.contains("hint: the provider is in trouble"), "{}", ran.stderr);
 }

@@ -87,8 +87,55 @@ async fn status_shows_queues_sinks_and_leases() {
 fn looking_creates_no_database() {
     let folder = Folder::new();
     insta::assert_snapshot!("status_none", folder.run(&["status"]).shown());
-    assert_eq!(folder.run(&["jobs", "list"]).code, Some(1));
+    let listed = folder.run(&["jobs", "list"]);
+    assert_eq!(listed.code, Some(1));
+    for args in [&["jobs", "retry", "1-1"][..], &["jobs", "retry", "--all"]] {
+        let ran = folder.run(args);
+        assert_eq!(ran.shown(), listed.shown(), "{args:?}");
+    }
     assert!(!folder.path().join("windlass.db").exists());
+}
+
+/// From whichever folder it is asked, a configuration means one database.
+#[tokio::test]
+async fn a_relative_path_is_taken_from_the_file_it_is_written_in() {
+    let folder = Folder::new();
+    fill(&folder).await;
+    folder.write("windlass.toml", "database.url = 'sqlite:windlass.db'\n");
+    let config = folder.path().join("windlass.toml").display().to_string();
+    let elsewhere = Folder::new();
+    let ran = elsewhere.run(&["--config", &config, "jobs", "list"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.shown());
+    assert!(ran.stdout.contains("collect"), "{}", ran.stdout);
+    let elsewhere = elsewhere.variable("WINDLASS_DATABASE__URL", "sqlite:windlass.db");
+    let ran = elsewhere.run(&["--config", &config, "jobs", "list"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.shown().contains("no database at `[FOLDER]/windlass.db`"), "{}", ran.shown());
+}
+
+#[test]
+fn a_folder_is_no_database() {
+    let folder = Folder::with_config("database.url = 'sqlite:.'");
+    for args in [&["status"][..], &["run"], &["jobs", "retry", "1-1"]] {
+        let ran = folder.run(args);
+        assert!(ran.stderr.starts_with("error[W0101]: `"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("is a folder"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_secret_that_is_empty_is_called_so() {
+    let folder = Folder::with_config("database.url = 'env:EMPTY_URL'").variable("EMPTY_URL", "");
+    let ran = folder.run(&["status"]);
+    assert!(ran.stderr.contains("the environment variable `EMPTY_URL` is empty"), "{}", ran.stderr);
+    let folder = Folder::with_config("database.url = 'file:url'");
+    folder.write("url", "sqlite:a.db\nhunter2\n");
+    let ran = folder.run(&["status"]);
+    assert!(
+        ran.stderr.contains("it has more than one line") && !ran.stderr.contains("hunter2"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]

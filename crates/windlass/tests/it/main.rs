@@ -5,6 +5,7 @@ mod binary;
 mod completions;
 mod config;
 mod daemon;
+mod demo;
 mod devnet;
 mod doctor;
 mod explain;

@@ -16,6 +16,11 @@ fn wrong_usage_ends_with_2() {
         &["devnet", "--accounts", "11"],
         &["demo", "--for", "ever"],
         &["demo", "--block-time", "0s"],
+        &["devnet", "--port", "0", "--block-time", "0s"],
+        &["devnet", "--port", "0", "--block-time", "87601h"],
+        &["init", "--rpc", "http:///hunter2"],
+        &["init", "--rpc", "http:hunter2"],
+        &["init", "--rpc", "env:"],
         &["-v", "-q", "version"],
         &["init", "--rpc", "ftp://h.example/hunter2"],
     ] {

@@ -57,6 +57,9 @@ enum Mode {
 /// `windlass_setMining(mode)`.
 pub(super) fn set_mining(chain: &Chain, params: &Params<'_>) -> Answer {
     chain.set_mining(match params.get(0)? {
+        Mode::IntervalMs(0) => {
+            return Err(RpcError::invalid_params("intervalMs must be at least 1"));
+        }
         Mode::Auto => Mining::Auto,
         Mode::Manual => Mining::Manual,
         Mode::IntervalMs(ms) => Mining::Interval(Duration::from_millis(ms)),

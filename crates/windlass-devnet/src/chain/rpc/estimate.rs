@@ -6,12 +6,11 @@ use alloy_rpc_types_eth::{TransactionInput, TransactionRequest};
 use revm::context::TxEnv;
 use revm::context::result::{EVMError, ExecutionResult, HaltReason, InvalidTransaction};
 
-use super::call::{MAX_CALL_GAS, base_fee, call_env, run};
-use super::failure::{halted, refused, reverted};
+use super::failure::{halted, reverted};
 use super::params::Params;
-use super::state::At;
+use super::scene::Scene;
 use super::{Answer, ok};
-use crate::chain::machine::Machine;
+use crate::chain::Chain;
 use crate::node::RpcError;
 
 /// What a plain transfer uses.
@@ -20,13 +19,13 @@ const TRANSFER_GAS: u64 = 21_000;
 /// What a call with value hands to the callee on top.
 const CALL_STIPEND: u64 = 2_300;
 
-pub(super) fn estimate_gas(machine: &Machine, params: &Params<'_>) -> Answer {
-    ok(&U64::from(estimate_at(machine, &params.get(0)?, params.block_id(1)?)?))
+pub(super) fn estimate_gas(chain: &Chain, params: &Params<'_>) -> Answer {
+    ok(&U64::from(estimate_at(chain, &params.get(0)?, params.block_id(1)?)?))
 }
 
 /// The least gas a request succeeds with after the head.
-pub(crate) fn estimate(machine: &Machine, request: &TransactionRequest) -> Result<u64, RpcError> {
-    estimate_at(machine, request, BlockId::latest())
+pub(crate) fn estimate(chain: &Chain, request: &TransactionRequest) -> Result<u64, RpcError> {
+    estimate_at(chain, request, BlockId::latest())
 }
 
 /// A request that creates a contract.
@@ -39,21 +38,20 @@ pub(crate) fn creation(from: Address, init_code: Bytes) -> TransactionRequest {
     }
 }
 
-fn estimate_at(machine: &Machine, request: &TransactionRequest, id: BlockId) -> Result<u64, RpcError> {
-    let at = At::new(machine, id)?;
-    let ceiling =
-        request.gas.filter(|gas| *gas >= TRANSFER_GAS).unwrap_or(at.header.gas_limit).min(MAX_CALL_GAS);
-    let tx = call_env(machine, request, ceiling)?;
-    let search = Search { machine, at: &at, ceiling: affordable(&at, &tx)?, tx };
-    search.least_gas()
+fn estimate_at(chain: &Chain, request: &TransactionRequest, id: BlockId) -> Result<u64, RpcError> {
+    Scene::with(chain, id, |scene| {
+        let named = request.gas.filter(|gas| *gas >= TRANSFER_GAS);
+        let tx = scene.env(request, named.unwrap_or(scene.at.header.gas_limit).min(scene.gas_cap))?;
+        Search { scene, ceiling: affordable(scene, &tx)?, tx }.least_gas()
+    })
 }
 
 /// The ceiling, lowered to what the sender can pay for at the price it names.
-fn affordable(at: &At<'_>, tx: &TxEnv) -> Result<u64, RpcError> {
+fn affordable(scene: &Scene, tx: &TxEnv) -> Result<u64, RpcError> {
     if tx.gas_price == 0 {
         return Ok(tx.gas_limit);
     }
-    let funds = at.overlay().balance(tx.caller);
+    let funds = scene.at.overlay().balance(tx.caller);
     let left =
         funds.checked_sub(tx.value).ok_or_else(|| RpcError::server("insufficient funds for transfer"))?;
     let allowance = left / U256::from(tx.gas_price);
@@ -61,8 +59,7 @@ fn affordable(at: &At<'_>, tx: &TxEnv) -> Result<u64, RpcError> {
 }
 
 struct Search<'a> {
-    machine: &'a Machine,
-    at: &'a At<'a>,
+    scene: &'a Scene,
     ceiling: u64,
     tx: TxEnv,
 }
@@ -111,12 +108,12 @@ impl Search<'_> {
 
     fn is_transfer(&self) -> bool {
         let TxKind::Call(to) = self.tx.kind else { return false };
-        self.tx.data.is_empty() && self.at.overlay().code(to).is_empty()
+        self.tx.data.is_empty() && self.scene.at.overlay().code(to).is_empty()
     }
 
     fn run(&self, gas: u64) -> Run {
         let tx = TxEnv { gas_limit: gas, ..self.tx.clone() };
-        match run(self.machine, self.at, tx) {
+        match self.scene.run(tx) {
             Ok(ExecutionResult::Success { gas, .. }) => Run::Fits { spent: gas.total_gas_spent() },
             Ok(ExecutionResult::Revert { output, .. }) => Run::Fails(reverted(&output)),
             Ok(ExecutionResult::Halt { reason: HaltReason::OutOfGas(_), .. }) => Run::TooLow,
@@ -125,7 +122,7 @@ impl Search<'_> {
                 InvalidTransaction::CallGasCostMoreThanGasLimit { .. }
                 | InvalidTransaction::GasFloorMoreThanGasLimit { .. },
             )) => Run::TooLow,
-            Err(refusal) => Run::Fails(refused(&refusal, &self.tx, base_fee(&self.at.header))),
+            Err(refusal) => Run::Fails(self.scene.refused(&refusal, &self.tx)),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The chain's JSON-RPC methods, one file per noun.
 //!
-//! Reads take the machine under the read lock; what changes the chain goes
-//! through [`Chain`]'s own methods, so that RPC and embedding behave the same.
+//! Reads take the machine under the read lock, except those that run contracts:
+//! they work on a snapshot. What changes the chain goes through [`Chain`]'s own
+//! methods, so that RPC and embedding behave the same.
 
 mod account;
 mod block;
@@ -14,6 +15,7 @@ mod log;
 mod net;
 mod params;
 mod receipt;
+mod scene;
 mod state;
 mod transaction;
 
@@ -39,6 +41,7 @@ impl Node for Chain {
     fn call(&self, method: &str, params: Option<&RawValue>) -> Answer {
         let params = Params::new(params)?;
         self.change(method, &params)
+            .or_else(|| self.execute(method, &params))
             .or_else(|| self.ask(method, &params))
             .unwrap_or_else(|| Err(RpcError::method_not_found(method)))
     }
@@ -57,6 +60,15 @@ impl Chain {
             "windlass_reorg" => dev::reorg(self, params),
             "windlass_setMining" => dev::set_mining(self, params),
             "windlass_dropTransaction" => dev::drop_transaction(self, params),
+            _ => return None,
+        })
+    }
+
+    /// The methods that run contracts and change nothing.
+    fn execute(&self, method: &str, params: &Params<'_>) -> Option<Answer> {
+        Some(match method {
+            "eth_call" => call::call(self, params),
+            "eth_estimateGas" => estimate::estimate_gas(self, params),
             _ => return None,
         })
     }
@@ -81,8 +93,6 @@ impl Chain {
             "eth_getTransactionReceipt" => receipt::of_transaction(&machine, params),
             "eth_getTransactionByHash" => transaction::by_hash(&machine, params),
             "eth_getLogs" => log::get(&machine, params),
-            "eth_call" => call::call(&machine, params),
-            "eth_estimateGas" => estimate::estimate_gas(&machine, params),
             "eth_gasPrice" => fee::gas_price(&machine),
             "eth_maxPriorityFeePerGas" => fee::max_priority(),
             "eth_feeHistory" => fee::history(&machine, params),

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::node::RpcError;
+use crate::rpc::words::plain;
 
 /// The positional parameters of one call.
 #[derive(Debug)]
@@ -30,7 +31,7 @@ impl<'a> Params<'a> {
     pub(super) fn opt<T: Deserialize<'a>>(&self, index: usize) -> Result<Option<T>, RpcError> {
         let Some(raw) = self.0.get(index) else { return Ok(None) };
         serde_json::from_str(raw.get())
-            .map_err(|error| RpcError::new(-32602, format!("invalid argument {index}: {error}")))
+            .map_err(|error| RpcError::new(-32602, format!("invalid argument {index}: {}", plain(&error))))
     }
 
     /// Which block's state is asked for; `latest` unless told.

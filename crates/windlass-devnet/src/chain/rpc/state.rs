@@ -5,33 +5,45 @@ use std::sync::Arc;
 use alloy_consensus::Header;
 use alloy_eips::{BlockId, BlockNumberOrTag};
 
+use crate::chain::Chain;
 use crate::chain::block::Block;
 use crate::chain::machine::{Fill, Machine};
-use crate::chain::state::{Changes, Overlay, View};
+use crate::chain::snapshot::Snapshot;
+use crate::chain::state::{Changes, Overlay, Source, View};
 use crate::node::RpcError;
 
 /// A state to read or to call on, with the header contracts see.
-pub(super) struct At<'a> {
-    view: View<'a>,
+pub(super) struct At<S> {
+    pub(super) source: S,
     changes: Changes,
     pub(super) header: Header,
 }
 
-impl<'a> At<'a> {
+impl<'a> At<View<'a>> {
     /// The state after a block; after the draft of the next one for `pending`.
     pub(super) fn new(machine: &'a Machine, id: BlockId) -> Result<Self, RpcError> {
         if id == BlockId::Number(BlockNumberOrTag::Pending) {
             let (block, changes) = machine.draft(Fill::FromPool);
-            return Ok(Self { view: machine.view(), changes, header: block.header });
+            return Ok(Self { source: machine.view(), changes, header: block.header });
         }
         let block = canonical(machine, id)?;
-        let view = machine.view_at(block.number());
-        Ok(Self { view, changes: Changes::default(), header: block.header.clone() })
+        let source = machine.view_at(block.number());
+        Ok(Self { source, changes: Changes::default(), header: block.header.clone() })
     }
+}
 
+impl At<Snapshot> {
+    /// The same state for work that takes long, without the lock.
+    pub(super) fn apart(chain: &Chain, machine: &Machine, id: BlockId) -> Result<Self, RpcError> {
+        let At { source: View { block, .. }, changes, header } = At::new(machine, id)?;
+        Ok(Self { source: Snapshot::new(chain, machine, block), changes, header })
+    }
+}
+
+impl<S: Source + Clone> At<S> {
     /// A scratch copy that the EVM may write to.
-    pub(super) fn overlay(&self) -> Overlay<'a> {
-        Overlay::with_changes(self.view, self.changes.clone())
+    pub(super) fn overlay(&self) -> Overlay<S> {
+        Overlay::with_changes(self.source.clone(), self.changes.clone())
     }
 }
 

@@ -17,7 +17,7 @@ use revm::bytecode::Bytecode;
 
 pub(crate) use overlay::Overlay;
 use versions::Versions;
-pub(crate) use view::View;
+pub(crate) use view::{Source, View};
 
 /// What the state holds about one account, its storage apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,22 +8,22 @@ use revm::bytecode::Bytecode;
 use revm::state::{Account, AccountInfo};
 use revm::{Database, DatabaseCommit};
 
-use super::{AccountState, Changes, View};
+use super::{AccountState, Changes, Source};
 
 /// The EVM's database while a block is built: reads fall through to the parent.
 #[derive(Debug)]
-pub(crate) struct Overlay<'a> {
-    base: View<'a>,
+pub(crate) struct Overlay<S> {
+    base: S,
     changes: Changes,
 }
 
-impl<'a> Overlay<'a> {
-    pub(crate) fn new(base: View<'a>) -> Self {
+impl<S: Source> Overlay<S> {
+    pub(crate) fn new(base: S) -> Self {
         Self::with_changes(base, Changes::default())
     }
 
     /// The parent's state with some changes already written.
-    pub(crate) fn with_changes(base: View<'a>, changes: Changes) -> Self {
+    pub(crate) fn with_changes(base: S, changes: Changes) -> Self {
         Self { base, changes }
     }
 
@@ -51,7 +51,7 @@ impl<'a> Overlay<'a> {
     pub(crate) fn slot(&self, address: Address, key: U256) -> U256 {
         match self.changes.slots.get(&(address, key)) {
             Some(value) => *value,
-            None => self.base.world.slot(self.base.block, address, key),
+            None => self.base.slot(address, key),
         }
     }
 
@@ -63,7 +63,7 @@ impl<'a> Overlay<'a> {
     }
 
     fn code_of(&self, hash: B256) -> Bytecode {
-        self.changes.codes.get(&hash).cloned().unwrap_or_else(|| self.base.world.code(hash))
+        self.changes.codes.get(&hash).cloned().unwrap_or_else(|| self.base.code(hash))
     }
 
     fn commit_account(&mut self, address: Address, account: Account) {
@@ -88,7 +88,7 @@ impl<'a> Overlay<'a> {
     }
 }
 
-impl Database for Overlay<'_> {
+impl<S: Source> Database for Overlay<S> {
     type Error = Infallible;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, Infallible> {
@@ -114,7 +114,7 @@ impl Database for Overlay<'_> {
     }
 }
 
-impl DatabaseCommit for Overlay<'_> {
+impl<S: Source> DatabaseCommit for Overlay<S> {
     fn commit(&mut self, changes: AddressMap<Account>) {
         for (address, account) in changes {
             self.commit_account(address, account);

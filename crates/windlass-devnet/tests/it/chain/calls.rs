@@ -3,6 +3,7 @@
 use alloy_primitives::{Address, B256, U64, U256};
 use alloy_sol_types::{Revert, SolError};
 use serde_json::{Value, json};
+use windlass_devnet::chain::{ChainOptions, Mining};
 
 use super::support::{Rig, emit, emitter, init_code, reverter, topic};
 
@@ -102,4 +103,65 @@ fn a_failed_transaction_is_mined_with_status_zero_and_no_logs() {
     }
     assert_eq!(rig.chain.head().header.gas_used, 200_000, "a halt takes all gas");
     assert_eq!(rig.refusal("eth_call", json!([{"to": halting}])), (-32000, "invalid opcode: INVALID".into()));
+}
+
+/// Runs until its gas is used up, then fails: JUMPDEST, PUSH1 0, JUMP.
+#[test]
+fn no_call_uses_more_gas_than_the_cap() {
+    let rig = Rig::with(ChainOptions { call_gas_cap: 100_000, ..ChainOptions::deterministic() });
+    let endless = json!([{"data": "0x5b600056", "gas": "0xffffffffff"}]);
+    assert_eq!(rig.refusal("eth_call", endless.clone()).1, "out of gas");
+    let words = rig.refusal("eth_estimateGas", endless).1;
+    assert_eq!(words, "gas required exceeds allowance (100000)");
+    let gas_teller = json!([{"data": "0x5a5f5260205ff3", "gas": "0xffffffffff"}]);
+    let seen: U256 = serde_json::from_value(rig.ask("eth_call", gas_teller)).unwrap();
+    assert!(seen < U256::from(100_000) && seen > U256::from(40_000), "{seen}");
+}
+
+#[test]
+fn a_mistake_is_told_without_the_names_of_types() {
+    let rig = Rig::new();
+    let methods = [
+        "eth_call",
+        "eth_estimateGas",
+        "eth_getBalance",
+        "eth_getCode",
+        "eth_getStorageAt",
+        "eth_getTransactionCount",
+        "eth_getBlockByNumber",
+        "eth_getBlockByHash",
+        "eth_getBlockReceipts",
+        "eth_getTransactionReceipt",
+        "eth_getTransactionByHash",
+        "eth_getLogs",
+        "eth_feeHistory",
+        "eth_sendRawTransaction",
+        "windlass_mine",
+        "windlass_reorg",
+        "windlass_setMining",
+        "windlass_dropTransaction",
+    ];
+    let junk =
+        [json!("x"), json!(-7), json!([[1]]), json!({"from": 5, "fromBlock": {}}), json!(true), json!(1.5)];
+    let inner = ["struct", "enum", "variant", "tuple", "u64", "::", "line 1"];
+    for method in methods {
+        for value in &junk {
+            for params in [json!([value]), json!([value, value, value]), json!(["0x1", value, value])] {
+                let Err(error) = rig.rpc(method, params.clone()) else { continue };
+                let leaks = inner.iter().any(|word| error.message.contains(word));
+                assert!(!leaks, "{method} {params}: {}", error.message);
+            }
+        }
+    }
+    let (code, words) = rig.refusal("windlass_mine", json!(["many"]));
+    assert_eq!((code, words.as_str()), (-32602, "invalid argument 0: not a value that is allowed here"));
+    assert_eq!(rig.refusal("eth_call", json!([7])).1, "invalid argument 0: unexpected integer `7`");
+}
+
+#[test]
+fn an_interval_of_nothing_is_refused() {
+    let rig = Rig::new();
+    let (code, words) = rig.refusal("windlass_setMining", json!([{"intervalMs": 0}]));
+    assert_eq!((code, words.as_str()), (-32602, "invalid params: intervalMs must be at least 1"));
+    assert_eq!(rig.chain.mining(), Mining::Manual);
 }

@@ -14,7 +14,7 @@ use crate::client::{call, http, post, request, result, serve_faulty};
 /// Sends a request by hand and reads until the connection ends.
 async fn raw_exchange(server: &ServerHandle, body: &str) -> (Vec<u8>, std::io::Result<usize>) {
     let mut stream = TcpStream::connect(server.addr()).await.unwrap();
-    let head = format!("POST / HTTP/1.1\r\nHost: devnet\r\nContent-Length: {}\r\n\r\n", body.len());
+    let head = format!("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", body.len());
     stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
     let mut answer = Vec::new();
     let end = stream.read_to_end(&mut answer).await;

@@ -144,7 +144,7 @@ async fn a_stopped_server_lets_its_port_go() {
 #[tokio::test]
 async fn a_taken_port_is_named_in_the_error() {
     let server = serve(SmallNode::new()).await;
-    let options = windlass_devnet::rpc::ServerOptions { addr: server.addr(), faults: None };
+    let options = windlass_devnet::rpc::ServerOptions { addr: server.addr(), ..Default::default() };
     let error = windlass_devnet::rpc::Server::start(SmallNode::new(), options).await.unwrap_err();
     assert_eq!(error.to_string(), format!("cannot listen on {}", server.addr()));
 }

@@ -35,7 +35,7 @@ enum Chosen {
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let chosen = if args.all { Chosen::All(args.queue) } else { Chosen::These(args.ids) };
     let loaded = global.load()?;
-    let store = store::open(&loaded.config.database, Access::Work).await?;
+    let store = store::open(&loaded.config.database, Access::Change).await?;
     let requeued = retry(&*store, chosen).await;
     store.close().await;
     let requeued = requeued?;

@@ -1,0 +1,127 @@
+//! Takes an endpoint's keys out of what a provider says.
+//!
+//! Some providers repeat the URL they were called by. Every piece of it that may
+//! be a key is hidden wherever it occurs, in any case, written out or
+//! percent-encoded; a text is never longer than a screen's few lines.
+
+use url::Url;
+
+use super::endpoint::HIDDEN;
+
+/// A provider's words are cut to this many characters.
+const MAX_MESSAGE_CHARS: usize = 500;
+/// Shorter pieces are hidden as words of their own only: within words they would maim the text.
+const MIN_WITHIN_WORDS_BYTES: usize = 4;
+/// Pieces of paths that say what is served and open nothing.
+const HARMLESS_SEGMENTS: [&str; 6] = ["v1", "v2", "v3", "api", "rpc", "jsonrpc"];
+
+/// What is hidden for one endpoint.
+#[derive(Clone)]
+pub(crate) struct Scrubber {
+    /// In ASCII lower case.
+    keys: Vec<String>,
+}
+
+impl Scrubber {
+    /// Hides the user part, the path's segments and the query's values of a URL.
+    pub(crate) fn of(url: &Url) -> Self {
+        let path = url.path_segments().into_iter().flatten();
+        let path = path.filter(|segment| !HARMLESS_SEGMENTS.contains(segment)).map(str::to_owned);
+        let query = url.query_pairs().map(|(name, value)| if value.is_empty() { name } else { value });
+        let raw_query = url.query().unwrap_or_default().split('&').map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            if value.is_empty() { name } else { value }.to_owned()
+        });
+        let user = [url.username(), url.password().unwrap_or_default()].map(str::to_owned);
+        let pieces = path.chain(query.map(|value| value.into_owned())).chain(raw_query).chain(user);
+        let mut keys: Vec<String> = pieces
+            .flat_map(|piece| [percent_decoded(&piece), piece])
+            .map(|key| key.to_ascii_lowercase())
+            .filter(|key| !key.is_empty())
+            .collect();
+        keys.sort_unstable();
+        keys.dedup();
+        Self { keys }
+    }
+
+    /// The text without keys and control characters, and not too long.
+    pub(crate) fn scrub(&self, text: &str) -> String {
+        let shown = self.hide(text.trim()).replace(char::is_control, " ");
+        match shown.char_indices().nth(MAX_MESSAGE_CHARS) {
+            Some((end, _)) => format!("{}…", &shown[..end]),
+            None => shown,
+        }
+    }
+
+    /// Keys may overlap, so all their places are found before any is replaced.
+    fn hide(&self, text: &str) -> String {
+        let lower = text.to_ascii_lowercase();
+        let mut places: Vec<(usize, usize)> = Vec::new();
+        for key in &self.keys {
+            let found = lower.match_indices(key.as_str()).map(|(start, _)| (start, start + key.len()));
+            let whole = |(start, end): &(usize, usize)| {
+                key.len() >= MIN_WITHIN_WORDS_BYTES || stands_alone(&lower, *start, *end)
+            };
+            places.extend(found.filter(whole));
+        }
+        places.sort_unstable();
+        let mut shown = String::with_capacity(text.len());
+        let mut done = 0;
+        for (start, end) in places {
+            if start >= done {
+                shown.push_str(&text[done..start]);
+                shown.push_str(HIDDEN);
+            }
+            done = done.max(end);
+        }
+        shown + &text[done..]
+    }
+}
+
+fn stands_alone(text: &str, start: usize, end: usize) -> bool {
+    let before = text[..start].chars().next_back();
+    let after = text[end..].chars().next();
+    ![before, after].into_iter().flatten().any(char::is_alphanumeric)
+}
+
+fn percent_decoded(piece: &str) -> String {
+    // What a query says of `+` does not hold elsewhere; spaces are no part of keys.
+    let pair = format!("k={}", piece.replace('+', "%2B"));
+    url::form_urlencoded::parse(pair.as_bytes()).map(|(_, value)| value.into_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scrub(url: &str, text: &str) -> String {
+        Scrubber::of(&Url::parse(url).expect("a url")).scrub(text)
+    }
+
+    #[test]
+    fn keys_do_not_come_back_in_a_providers_words() {
+        let url = "https://me:pw@h.example/v2/hunter2/KEY?k=swordfish&bare";
+        let said =
+            scrub(url, "bad key hunter2 (HUNTER2), key or xswordfishx\nin v2 for me:pw, not some bare; ");
+        assert_eq!(said, "bad *** *** (***), *** or x***x in v2 for ***:***, not some ***;");
+        assert_eq!(scrub("https://h", &"x".repeat(1_000)).chars().count(), MAX_MESSAGE_CHARS + 1);
+    }
+
+    #[test]
+    fn keys_that_overlap_leave_nothing_behind() {
+        assert_eq!(scrub("https://h/abcde/defgh", "<abcdefgh>"), "<***>");
+        assert_eq!(scrub("https://h/abcd/abcdefgh", "abcdefgh"), "***");
+    }
+
+    #[test]
+    fn encoding_is_no_way_around() {
+        let url = "https://h/se%2Fkret?k=a%20b%2Bcd";
+        assert_eq!(scrub(url, "se/kret se%2fkret a b+cd a%20b%2Bcd"), "*** *** *** ***");
+    }
+
+    #[test]
+    fn a_key_is_hidden_before_the_text_is_cut() {
+        let text = format!("{}hunter2hunter2", "x".repeat(MAX_MESSAGE_CHARS - 5));
+        assert!(!scrub("https://h/hunter2hunter2", &text).contains("hunt"));
+    }
+}

@@ -1,0 +1,33 @@
+//! The demo, from its banner to its verdict.
+
+use crate::binary::Folder;
+
+#[test]
+fn the_demo_loses_and_repeats_nothing_and_says_so_as_json() {
+    let ran = Folder::new().run(&["demo", "--for", "4s", "--block-time", "40ms", "--json", "-q"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let said: serde_json::Value = serde_json::from_str(&ran.stdout).expect("one JSON object");
+    assert_eq!((&said["lost"], &said["duplicated"]), (&0.into(), &0.into()), "{said}");
+    assert_eq!(said["events_on_chain"], said["events_stored"], "{said}");
+    assert!(said["events_on_chain"].as_u64() > Some(0), "{said}");
+    assert!(said["reorgs"].as_u64() >= Some(3), "{said}");
+}
+
+#[test]
+fn the_demo_tells_a_person_where_everything_is_and_ends_by_a_signal() {
+    let folder = Folder::new();
+    let mut demo = folder.start(&["demo", "--block-time", "40ms"]);
+    demo.wait_for("chain     http://127.0.0.1:");
+    demo.wait_for("database  ");
+    demo.wait_for("reorgs: ");
+    demo.signal("INT");
+    let (status, rest) = demo.end();
+    assert_eq!(status.code(), Some(0), "{rest}");
+}
+
+#[test]
+fn without_a_temporary_folder_the_demo_says_what_to_do() {
+    let ran = Folder::new().variable("TMPDIR", "/nonexistent").run(&["demo", "--for", "1s"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stderr.contains("error[W0101]") && ran.stderr.contains("hint: set TMPDIR"), "{}", ran.stderr);
+}
