@@ -21,6 +21,9 @@ use crate::store::check_job_queue;
 /// The most rows of one kind in one commit.
 pub const MAX_COMMIT_ROWS: usize = 100_000;
 
+/// The most bytes of payloads and log data in one commit.
+pub const MAX_COMMIT_BYTES: usize = 128 << 20;
+
 /// How sure the disk must be before the store says yes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
@@ -157,11 +160,17 @@ impl Commit {
         self
     }
 
-    /// Refuses what no store takes, before it is even asked: too many rows, texts
-    /// that are too long or hold NUL (which PostgreSQL cannot keep), queues that
-    /// belong to the outbox.
+    /// Refuses what no store takes, before it is even asked: too many rows or bytes,
+    /// texts that are too long or hold NUL (which PostgreSQL cannot keep), queues
+    /// that belong to the outbox.
     pub fn validate(&self) -> StoreResult<()> {
-        self.writes.iter().try_for_each(Write::validate)
+        self.writes.iter().try_for_each(Write::validate)?;
+        let bytes: usize = self.writes.iter().map(Write::bytes).sum();
+        if bytes > MAX_COMMIT_BYTES {
+            let told = format!("a commit holds at most {MAX_COMMIT_BYTES} bytes, this one {bytes}");
+            return Err(StoreError::Invalid(told));
+        }
+        Ok(())
     }
 }
 
@@ -184,6 +193,17 @@ impl Write {
             }),
             Self::PutState { value: Some(value), .. } => check_text("a state's value", value),
             _ => Ok(()),
+        }
+    }
+
+    /// How much there is to keep, without what every row has.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Events(events) => events.iter().map(|event| event.data.len()).sum(),
+            Self::Enqueue(jobs) => jobs.iter().map(|job| job.payload.len()).sum(),
+            Self::Publish(messages) => messages.iter().map(|message| message.payload.len()).sum(),
+            Self::PutState { value, .. } => value.as_ref().map_or(0, String::len),
+            _ => 0,
         }
     }
 
@@ -231,6 +251,10 @@ mod tests {
             let refused = Commit::of(vec![message("{}"), message(&bad)]).validate();
             assert!(matches!(refused, Err(StoreError::Invalid(_))), "{refused:?}");
         }
+        let fits = MAX_COMMIT_BYTES / MAX_PAYLOAD_BYTES;
+        let large = |count| Commit::of(vec![message(&"x".repeat(MAX_PAYLOAD_BYTES)); count]);
+        assert!(large(fits).validate().is_ok());
+        assert!(large(fits + 1).validate().is_err());
         let headers = vec![
             BlockHeader {
                 number: 1,

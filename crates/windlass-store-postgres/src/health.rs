@@ -1,7 +1,7 @@
 //! The store's clock, description and end.
 
 use async_trait::async_trait;
-use windlass_core::error::StoreResult;
+use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::store::{Health, StoreInfo};
 use windlass_core::time::Timestamp;
 
@@ -36,6 +36,20 @@ impl Health for PostgresStore {
             place: self.inner.place.address.clone(),
             schema: SCHEMA_VERSION,
         })
+    }
+
+    /// A look writes nothing, so the server is asked whether a write would be taken.
+    async fn check(&self) -> StoreResult<()> {
+        let writable = self
+            .read(&(), |tx, ()| {
+                Box::pin(async {
+                    let sql =
+                        "SELECT NOT pg_is_in_recovery() AND has_table_privilege('lane', 'INSERT, UPDATE')";
+                    get(&tx.query_one(sql, &[]).await?, 0)
+                })
+            })
+            .await?;
+        if writable { Ok(()) } else { Err(StoreError::ReadOnly) }
     }
 
     async fn close(&self) {

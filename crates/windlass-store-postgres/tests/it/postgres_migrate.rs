@@ -1,7 +1,7 @@
 //! Opening: many at once, again, and after a later version has been here.
 
 use windlass_core::error::StoreError;
-use windlass_core::store::{Jobs, Leases};
+use windlass_core::store::{Health, Jobs, Leases};
 use windlass_store_postgres::{PostgresOptions, PostgresStore, SCHEMA_VERSION};
 use windlass_testkit::make;
 
@@ -75,4 +75,31 @@ async fn an_opening_that_only_looks_reads_and_refuses_every_write() {
     assert!(matches!(claimed, Err(StoreError::ReadOnly)), "{claimed:?}");
     let taken = store.acquire_lease(&make::lease_name("l"), &make::owner("a"), make::ms(1)).await;
     assert!(matches!(taken, Err(StoreError::ReadOnly)), "{taken:?}");
+}
+
+#[tokio::test]
+async fn a_close_look_says_whether_a_write_would_be_taken() {
+    let database = Database::new();
+    drop(database.open().await);
+    PostgresStore::open(only_to_look(&database)).await.expect("opened").check().await.expect("it would");
+    let client = database.client().await;
+    let role = format!("reader_{}", std::process::id());
+    let schema = client.query_one("SELECT current_schema()::TEXT", &[]).await.expect("a name");
+    let schema: String = schema.get(0);
+    client
+        .batch_execute(&format!(
+            "CREATE ROLE {role} LOGIN PASSWORD 'reader'; GRANT USAGE ON SCHEMA \"{schema}\" TO {role}; \
+             GRANT SELECT ON ALL TABLES IN SCHEMA \"{schema}\" TO {role}"
+        ))
+        .await
+        .expect("a role that only reads");
+    let given = url();
+    let (scheme, rest) = given.split_once("://").expect("a URL");
+    let server = rest.rsplit_once('@').map_or(rest, |(_, server)| server);
+    let reader = format!("{scheme}://{role}:reader@{server}");
+    let options = PostgresOptions { read_only: true, ..database.options(&reader) };
+    let answer = PostgresStore::open(options).await.expect("opened").check().await;
+    let forget = format!("DROP OWNED BY {role}; DROP ROLE {role}");
+    client.batch_execute(&forget).await.expect("the role is gone");
+    assert!(matches!(answer, Err(StoreError::ReadOnly)), "{answer:?}");
 }
