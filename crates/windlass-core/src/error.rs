@@ -18,7 +18,7 @@ pub enum RetryAdvice {
 }
 
 /// A store's refusal or failure. No variant carries a password or a whole URL.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     /// Somebody else has taken the lease or lane: the caller's epoch is history.
     #[error("the lease on {what} was taken over: epoch {epoch} is no longer valid")]

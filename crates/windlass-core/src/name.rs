@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -54,14 +55,14 @@ macro_rules! names {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
-        pub struct $name(String);
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Checks and takes a name.
             pub fn new(text: impl Into<String>) -> Result<Self, NameError> {
-                let text = text.into();
+                let text: String = text.into();
                 check($kind, &text)?;
-                Ok(Self(text))
+                Ok(Self(text.into()))
             }
 
             /// The name as text.
@@ -92,7 +93,7 @@ macro_rules! names {
 
         impl From<$name> for String {
             fn from(name: $name) -> String {
-                name.0
+                name.0.as_ref().to_owned()
             }
         }
     )*};

@@ -53,6 +53,7 @@ pub use crate::migrate::SCHEMA_VERSION;
 
 use crate::connect::{Place, Target};
 use crate::floor::Floors;
+use crate::job::Completions;
 use crate::mark::Marks;
 
 /// A handle on a store in PostgreSQL; clones share their connections.
@@ -67,6 +68,7 @@ struct Inner {
     clock: Option<Arc<dyn Clock>>,
     marks: Marks,
     floors: Floors,
+    completions: Completions,
     /// Every operation reads it while it runs, so that closing can wait for the last one.
     running: RwLock<()>,
 }
@@ -83,6 +85,7 @@ impl PostgresStore {
                 clock: options.clock,
                 marks: Marks::default(),
                 floors: Floors::default(),
+                completions: Completions::default(),
                 running: RwLock::new(()),
             }),
         };

@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     store: StoreArgs,
     /// How many jobs
-    #[arg(short, long, default_value_t = 300_000)]
+    #[arg(short, long, default_value_t = 1_000_000)]
     n: u64,
     /// How many lanes they are spread over
     #[arg(long, default_value_t = 1_000)]
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 100)]
     per_lane: u32,
     /// How many workers claim at once
-    #[arg(long, default_value_t = 8)]
+    #[arg(long, default_value_t = 16)]
     workers: u32,
     /// Do not run the peer
     #[arg(long)]

@@ -1,6 +1,7 @@
 //! The ends of a job: done, again later, never.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::job::{JobFailure, JobTicket};
@@ -8,6 +9,7 @@ use windlass_core::lease::Epoch;
 use windlass_core::retry::Verdict;
 
 use super::bury::bury;
+use super::together;
 use crate::PostgresStore;
 use crate::error::Outcome;
 use crate::lane::{self, Lane};
@@ -15,8 +17,8 @@ use crate::row::get;
 use crate::tx::Tx;
 
 /// Consecutive jobs of one lane, under one epoch.
-struct Run {
-    lane: i64,
+pub(super) struct Run {
+    pub(super) lane: i64,
     epoch: Epoch,
     first: i64,
     last: i64,
@@ -50,18 +52,19 @@ pub(super) async fn complete_all(
         .map(|tickets| (tickets[0].job.lane, tickets))
         .collect();
     let runs: Vec<Run> = lanes.values().filter_map(|tickets| Run::of(tickets)).collect();
-    let finished: HashSet<i64> = match runs.is_empty() {
-        true => HashSet::new(),
-        false => {
-            let [ids, epochs, firsts, lasts] = columns(&runs);
-            store.write_once(FINISH_ALONE, &[&ids, &epochs, &firsts, &lasts]).await?.into_iter().collect()
-        }
-    };
+    let finished = if runs.is_empty() { Arc::default() } else { together::finish(store, runs).await? };
     Ok(lanes
         .into_iter()
         .filter(|(lane, _)| !finished.contains(lane))
         .flat_map(|(_, tickets)| tickets.iter().copied())
         .collect())
+}
+
+/// Finishes runs, no two of one lane, as a transaction by itself; returns the lanes for which that was right.
+pub(super) async fn finish_alone(store: &PostgresStore, runs: &[Run]) -> StoreResult<HashSet<i64>> {
+    let [ids, epochs, firsts, lasts] = columns(runs);
+    let finished = store.write_once(FINISH_ALONE, &[&ids, &epochs, &firsts, &lasts]).await?;
+    Ok(finished.into_iter().collect())
 }
 
 /// Finishes one job, within a commit.

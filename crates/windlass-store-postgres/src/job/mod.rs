@@ -6,6 +6,7 @@ mod enqueue;
 mod finish;
 mod list;
 mod ordinary;
+mod together;
 
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use windlass_core::store::Jobs;
 
 pub(crate) use self::enqueue::enqueue;
 pub(crate) use self::finish::{complete, fenced, is_head};
+pub(crate) use self::together::Completions;
 
 use crate::PostgresStore;
 use crate::lane::{self, Hold};

@@ -13,4 +13,5 @@ mod postgres_migrate;
 mod postgres_plan;
 mod postgres_processes;
 mod postgres_prune;
+mod postgres_together;
 mod proxy;

@@ -183,6 +183,7 @@ macro_rules! conformance {
                 crossed_commits_do_not_lock_each_other_out
                 one_of_many_enqueues_a_unique_job
                 one_of_many_completes_a_job
+                completions_of_one_handle_are_judged_one_by_one
             }
             crash {
                 a_worker_may_die_between_any_two_calls

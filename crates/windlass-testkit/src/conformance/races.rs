@@ -250,3 +250,26 @@ pub async fn one_of_many_completes_a_job(harness: &dyn Harness) {
     }
     assert_eq!(traces, 1);
 }
+
+/// On one handle, where completions that come together may share a commit: each is
+/// judged by itself, stale ones among them, and the same one twice.
+pub async fn completions_of_one_handle_are_judged_one_by_one(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let jobs = (0..60).map(|number| job("q", &format!("lane{:02}", number % 20), "x"));
+    store.enqueue_jobs(jobs.collect()).await.well();
+    let wish = JobClaim { max_per_lane: 3, ..make::claim("q", "w", 60) };
+    let claimed = tickets(&store.claim_jobs(&wish).await.well());
+    assert_eq!(claimed.len(), 60);
+    let mut calls = tokio::task::JoinSet::new();
+    for lane in claimed.chunk_by(|one, other| one.job.lane == other.job.lane) {
+        let stale = lane.iter().map(|ticket| JobTicket { epoch: Epoch(ticket.epoch.0 - 1), ..*ticket });
+        for tickets in [stale.collect(), lane.to_vec(), lane.to_vec()] {
+            let store = store.clone();
+            calls.spawn(async move { (tickets.len(), store.complete_jobs(&tickets).await.well().len()) });
+        }
+    }
+    let outcomes = calls.join_all().await;
+    assert_eq!(outcomes.iter().filter(|outcome| **outcome == (3, 0)).count(), 20);
+    assert_eq!(outcomes.iter().filter(|outcome| **outcome == (3, 3)).count(), 40);
+    assert_eq!(open_jobs(&*store).await, 0);
+}
