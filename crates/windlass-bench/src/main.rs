@@ -3,6 +3,7 @@
 //!
 //! `cargo run --release -p windlass-bench -- <case> [--store sqlite|postgres]`
 
+mod collect;
 mod insert;
 mod jobs;
 mod memory;
@@ -10,6 +11,7 @@ mod place;
 mod report;
 mod rows;
 mod rpc;
+mod serve;
 
 use std::process::ExitCode;
 
@@ -27,12 +29,17 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Case {
+    /// A million events from an RPC into typed tables, against a bare pipe
+    Collect(collect::Args),
     /// Event rows through the store's door, against bare inserts or COPY BINARY
     Insert(insert::Args),
     /// Claiming and completing jobs over a thousand lanes
     Jobs(jobs::Args),
     /// What the devnet's synthetic chain serves over loopback HTTP
     Rpc(rpc::Args),
+    /// A synthetic chain for another process
+    #[command(hide = true)]
+    Serve(serve::Args),
 }
 
 type Outcome = Result<Report, Box<dyn std::error::Error>>;
@@ -42,20 +49,28 @@ async fn main() -> ExitCode {
     // Fails only if a provider is installed already, and this is the first thing that runs.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let outcome = match Args::parse().case {
+        Case::Collect(args) => collect::run(args).await,
+        Case::Serve(args) => return served(serve::run(args).await),
         Case::Insert(args) => insert::run(args).await,
         Case::Jobs(args) => jobs::run(args).await,
         Case::Rpc(args) => rpc::run(args).await,
     };
     match outcome {
         Ok(report) => report.print(),
-        Err(error) => {
-            anstream::eprintln!("error: {error}");
-            let mut cause = error.source();
-            while let Some(error) = cause {
-                anstream::eprintln!("  because: {error}");
-                cause = error.source();
-            }
-            ExitCode::from(2)
-        }
+        Err(error) => told(&*error),
     }
+}
+
+fn served(outcome: Result<(), Box<dyn std::error::Error>>) -> ExitCode {
+    outcome.map_or_else(|error| told(&*error), |()| ExitCode::SUCCESS)
+}
+
+fn told(error: &dyn std::error::Error) -> ExitCode {
+    anstream::eprintln!("error: {error}");
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        anstream::eprintln!("  because: {error}");
+        cause = error.source();
+    }
+    ExitCode::from(2)
 }

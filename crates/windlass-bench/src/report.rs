@@ -53,6 +53,14 @@ impl Report {
         self
     }
 
+    /// The same for what has to stay small.
+    pub(crate) fn at_most(mut self, what: &str, reached: f64, at_most: f64) -> Self {
+        if reached > at_most {
+            self.missed.push(format!("{what} is {reached:.2}, the bar is at most {at_most}"));
+        }
+        self
+    }
+
     /// Prints the line on stdout and missed bars on stderr.
     pub(crate) fn print(self) -> ExitCode {
         let report = self.with("peak_rss_mib", peak_rss_mib());

@@ -62,6 +62,8 @@ codes! {
     CommitUnsettled = "W0113";
     /// The database belongs to another program.
     DatabaseForeign = "W0114";
+    /// A table of that name holds another event.
+    TableConflict = "W0115";
     /// The database answered with an error.
     DatabaseFailed = "W0199";
     /// An RPC endpoint cannot be reached.
@@ -72,10 +74,20 @@ codes! {
     RpcFailed = "W0203";
     /// An RPC endpoint wants fewer or smaller requests.
     RpcLimited = "W0204";
+    /// There is no contract at the address.
+    ContractMissing = "W0205";
+    /// A final block was replaced by another.
+    FinalityViolated = "W0206";
     /// An address or port cannot be listened on.
     ListenFailed = "W0301";
     /// What the store has differs from what the chain has.
     StoreDiffers = "W0401";
+    /// Block ranges were given up and are missing.
+    RangesMissing = "W0402";
+    /// An index was changed in a way that its table cannot follow.
+    IndexChanged = "W0403";
+    /// There is no such index.
+    IndexMissing = "W0404";
     /// A task failed or panicked.
     TaskFailed = "W0501";
     /// The built-in devnet did not do what it was asked.
@@ -122,7 +134,9 @@ impl StoreError {
             Self::AuthFailed { .. } => Code::DatabaseAuth,
             Self::Unreachable { .. } | Self::Gone { .. } => Code::DatabaseUnreachable,
             Self::Foreign { .. } => Code::DatabaseForeign,
+            Self::TableConflict { .. } => Code::TableConflict,
             Self::CursorMissing(_)
+            | Self::TableMissing(_)
             | Self::Duplicate { .. }
             | Self::Invalid(_)
             | Self::Closed

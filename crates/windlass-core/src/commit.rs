@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::chain::{BlockHeader, ChainId};
+use crate::chain::{Address, BlockHeader, ChainId};
 use crate::cursor::{Cursor, CursorMove, CursorRule};
 use crate::error::{StoreError, StoreResult};
 use crate::event::LogEvent;
@@ -16,7 +16,9 @@ use crate::job::{JobId, JobTicket, MAX_PAYLOAD_BYTES, NewJob};
 use crate::lease::{Epoch, Lease};
 use crate::name::{CursorName, LeaseName, StateKey};
 use crate::outbox::NewMessage;
+use crate::range::BlockRange;
 use crate::store::check_job_queue;
+use crate::table::{Identifier, Rows};
 
 /// The most rows of one kind in one commit.
 pub const MAX_COMMIT_ROWS: usize = 100_000;
@@ -72,12 +74,31 @@ pub enum Write {
         /// The headers.
         headers: Vec<BlockHeader>,
     },
-    /// Takes back every log and header of a chain from this block on.
+    /// Stores rows of one table, each where none with its key stands yet. A row of the
+    /// same block stays as it is; one of another block refuses the commit.
+    Rows(Rows),
+    /// Takes rows of one table out, of these blocks: before they are collected anew.
+    EraseRows {
+        /// Which table.
+        table: Identifier,
+        /// Which blocks.
+        blocks: BlockRange,
+        /// Of which contracts; of every one when empty.
+        contracts: Vec<Address>,
+    },
+    /// Takes back every log, row and header of a chain from this block on.
     Retract {
         /// The chain.
         chain: ChainId,
         /// The first block that is gone.
         from_block: u64,
+    },
+    /// Forgets headers of a chain below this block, which nothing can reorganise any more.
+    ForgetBlocks {
+        /// The chain.
+        chain: ChainId,
+        /// The first block that stays.
+        below: u64,
     },
     /// Creates a cursor unless it exists.
     SeedCursor {
@@ -200,6 +221,7 @@ impl Write {
     fn bytes(&self) -> usize {
         match self {
             Self::Events(events) => events.iter().map(|event| event.data.len()).sum(),
+            Self::Rows(rows) => rows.loose_bytes(),
             Self::Enqueue(jobs) => jobs.iter().map(|job| job.payload.len()).sum(),
             Self::Publish(messages) => messages.iter().map(|message| message.payload.len()).sum(),
             Self::PutState { value, .. } => value.as_ref().map_or(0, String::len),
@@ -210,6 +232,7 @@ impl Write {
     fn rows(&self) -> usize {
         match self {
             Self::Events(rows) => rows.len(),
+            Self::Rows(rows) => rows.len(),
             Self::Blocks { headers, .. } => headers.len(),
             Self::Enqueue(jobs) => jobs.len(),
             Self::Publish(messages) => messages.len(),

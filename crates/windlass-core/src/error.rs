@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::cursor::Cursor;
 use crate::name::CursorName;
+use crate::table::Identifier;
 
 /// What every port of a store answers.
 pub type StoreResult<T> = Result<T, StoreError>;
@@ -49,6 +50,19 @@ pub enum StoreError {
         /// How many, of all chains.
         count: u64,
     },
+    /// A table of that name holds another event, or has other columns.
+    #[error("table {table} exists and holds {stored}, not {wanted}")]
+    TableConflict {
+        /// Which table.
+        table: Identifier,
+        /// What it holds.
+        stored: String,
+        /// What it was to hold.
+        wanted: String,
+    },
+    /// There is no such table.
+    #[error("there is no table {0}")]
+    TableMissing(Identifier),
     /// A unique job exists already.
     #[error("queue {queue} has an open job for {key} already")]
     Duplicate {
@@ -130,6 +144,11 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether it is trouble with the database rather than with what was asked: it may pass.
+    pub const fn is_passing(&self) -> bool {
+        matches!(self, Self::Busy | Self::Unreachable { .. } | Self::DiskFull | Self::ReadOnly | Self::Other(_))
+    }
+
     /// Whether and when to try the same call again.
     pub fn retry(&self) -> RetryAdvice {
         match self {

@@ -47,6 +47,11 @@ impl BlockRange {
         Some(Self { from: next, to: next.saturating_add(size - 1).min(max_block) })
     }
 
+    /// How many blocks.
+    pub const fn count(&self) -> u64 {
+        self.to.saturating_sub(self.from).saturating_add(1)
+    }
+
     /// The lane key of the range's job: sorts by block.
     pub fn lane_key(&self) -> String {
         format!("{:020}", self.from)

@@ -5,7 +5,7 @@ use std::time::Duration;
 use alloy_primitives::{Bloom, BloomInput};
 use async_trait::async_trait;
 
-use crate::chain::{Address, B256, BlockHeader, ChainId};
+use crate::chain::{Address, B256, BlockHeader, Bytes, ChainId};
 use crate::error::RetryAdvice;
 use crate::event::LogEvent;
 use crate::range::BlockRange;
@@ -33,6 +33,17 @@ pub struct Header {
     /// Which addresses and topics its logs may have. A log that it excludes is not
     /// there; one that is not empty wants logs.
     pub logs_bloom: Box<Bloom>,
+    /// What the block's receipts hash to, its logs among them.
+    pub receipts_root: B256,
+}
+
+/// A block's receipts, worked through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipts {
+    /// What they hash to: the header's root, if they are the block's and whole.
+    pub root: B256,
+    /// Every log in them, in order.
+    pub logs: Vec<LogEvent>,
 }
 
 /// Which logs are wanted.
@@ -84,8 +95,27 @@ pub trait ChainReader: Send + Sync {
     /// A block's header; `None` when the endpoint does not know it.
     async fn header(&self, block: BlockTag) -> Result<Option<Header>, ChainError>;
 
+    /// The headers of blocks of the canonical chain, in the order of the numbers.
+    async fn headers(&self, numbers: &[u64]) -> Result<Vec<Option<Header>>, ChainError> {
+        let mut headers = Vec::with_capacity(numbers.len());
+        for number in numbers {
+            headers.push(self.header(BlockTag::Number(*number)).await?);
+        }
+        Ok(headers)
+    }
+
     /// The logs of a block or range, in order.
     async fn logs(&self, span: LogSpan, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError>;
+
+    /// Every receipt of a block; `None` when the endpoint cannot tell them.
+    async fn receipts(&self, block: &BlockHeader) -> Result<Option<Receipts>, ChainError>;
+
+    /// The code at an address; empty when there is no contract.
+    async fn code(&self, address: Address, at: BlockTag) -> Result<Bytes, ChainError>;
+
+    /// How many blocks to ask for next: what has been learned of this filter, so that
+    /// the answer is neither refused nor needlessly small.
+    fn range_size(&self, filter: &LogFilter) -> u64;
 }
 
 /// An endpoint's failure.

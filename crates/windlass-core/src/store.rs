@@ -4,6 +4,7 @@
 //! "nothing now" at once; a write waits a bounded time and then says
 //! [`StoreError::Busy`](crate::error::StoreError::Busy).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -17,11 +18,13 @@ use crate::job::{
     ClaimedJob, JobClaim, JobFailure, JobFilter, JobId, JobRow, JobTicket, NewJob, QueueCounts,
 };
 use crate::lease::Lease;
-use crate::name::{CursorName, LeaseName, Owner, Queue, Sink, StateKey};
+use crate::name::{CursorName, LeaseName, Owner, Partition, Queue, Sink, StateKey};
 use crate::outbox::{
-    ClaimedMessages, DeadMessage, DeliveryFailure, DeliveryHold, MessageClaim, SinkDepth, SinkStart,
+    ClaimedMessages, DeadMessage, DeliveryFailure, DeliveryHold, Message, MessageClaim, SinkDepth, SinkStart,
 };
 use crate::range::{BlockRange, RangeClaim};
+use crate::row_query::{Condition, RowQuery, SumGroup, SumQuery};
+use crate::table::{EventRow, Identifier, TableSpec};
 use crate::time::Timestamp;
 
 /// The most events a page returns.
@@ -31,9 +34,9 @@ pub const MAX_EVENT_PAGE: u32 = 10_000;
 pub const MAX_LISTED_CURSORS: u32 = 1_000;
 
 /// A whole store.
-pub trait Store: Door + Leases + Jobs + Ranges + Cursors + Outbox + Events + Health {}
+pub trait Store: Door + Leases + Jobs + Ranges + Cursors + Outbox + Events + Tables + Health {}
 
-impl<T: Door + Leases + Jobs + Ranges + Cursors + Outbox + Events + Health> Store for T {}
+impl<T: Door + Leases + Jobs + Ranges + Cursors + Outbox + Events + Tables + Health> Store for T {}
 
 /// The transaction door.
 #[async_trait]
@@ -172,6 +175,12 @@ pub trait Outbox: Send + Sync {
     /// Forgets messages that every sink is past, up to `limit`; returns how many.
     async fn prune_outbox(&self, limit: u32) -> StoreResult<u64>;
 
+    /// Messages of a partition behind a number, in order, up to `limit`, for whoever
+    /// reads without being a sink. Those that were forgotten are not there, nor are
+    /// repetitions for one sink alone. At most
+    /// [`MAX_CLAIMED_MESSAGES`](crate::outbox::MAX_CLAIMED_MESSAGES).
+    async fn messages(&self, partition: &Partition, after: i64, limit: u32) -> StoreResult<Vec<Message>>;
+
     /// How far each sink is, by name.
     async fn outbox_depth(&self) -> StoreResult<Vec<SinkDepth>>;
 }
@@ -190,6 +199,38 @@ pub trait Events: Send + Sync {
 
     /// The value kept under a key.
     async fn state(&self, key: &StateKey) -> StoreResult<Option<String>>;
+}
+
+/// Typed tables of events.
+#[async_trait]
+pub trait Tables: Send + Sync {
+    /// Makes tables that are not there yet; returns the names of those. All or none:
+    /// [`StoreError::TableConflict`] where one of that name holds something else.
+    async fn create_tables(&self, tables: &[Arc<TableSpec>]) -> StoreResult<Vec<Identifier>>;
+
+    /// Takes a table away with everything in it; `false` when there was none.
+    async fn drop_table(&self, name: &Identifier) -> StoreResult<bool>;
+
+    /// Every table by name, with how many rows it has: kept, not counted.
+    async fn list_tables(&self) -> StoreResult<Vec<TableInfo>>;
+
+    /// A page of rows, by natural key.
+    async fn rows(&self, query: &RowQuery) -> StoreResult<Vec<EventRow>>;
+
+    /// How many rows meet the conditions. Without conditions it costs nothing.
+    async fn count_rows(&self, table: &Identifier, conditions: &[Condition]) -> StoreResult<u64>;
+
+    /// Totals of a column, exact, by the value they share.
+    async fn sum_rows(&self, query: &SumQuery) -> StoreResult<Vec<SumGroup>>;
+}
+
+/// A table, and how full it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableInfo {
+    /// What it is.
+    pub spec: Arc<TableSpec>,
+    /// How many rows it has.
+    pub rows: u64,
 }
 
 /// Whether the store is well.

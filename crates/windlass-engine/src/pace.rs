@@ -17,6 +17,11 @@ pub(crate) trait Paced: Send {
     /// Does one step; says how long to wait before the next one.
     fn pace(&mut self) -> impl Future<Output = Result<Duration, Self::Error>> + Send;
 
+    /// Ends when there is a reason to step before the pause is over.
+    fn wake(&mut self) -> impl Future<Output = ()> + Send {
+        std::future::pending()
+    }
+
     /// Whether and when to step again after an error.
     fn retry(error: &Self::Error) -> RetryAdvice;
 }
@@ -28,8 +33,12 @@ pub(crate) async fn step_until<P: Paced>(
     shutdown: &CancellationToken,
 ) -> Result<(), P::Error> {
     while !shutdown.is_cancelled() {
+        let mut is_idle = false;
         let pause = match paced.pace().await {
-            Ok(pause) => pause,
+            Ok(pause) => {
+                is_idle = !pause.is_zero();
+                pause
+            }
             Err(error) => match P::retry(&error) {
                 RetryAdvice::After(delay) => {
                     tracing::warn!(%error, ?delay, "{} was interrupted and goes on after a pause", P::WHAT);
@@ -41,6 +50,7 @@ pub(crate) async fn step_until<P: Paced>(
         tokio::select! {
             () = shutdown.cancelled() => break,
             () = tokio::time::sleep(pause) => {}
+            () = paced.wake(), if is_idle => {}
         }
     }
     Ok(())

@@ -124,6 +124,16 @@ CREATE TABLE block (
     PRIMARY KEY (chain_id, number)
 );
 
+-- The typed tables, each with what it holds (as JSON) and how many rows it has. Every
+-- commit into a table rewrites its row: room is left in the pages.
+CREATE TABLE event_table (
+    name      TEXT COLLATE "C" PRIMARY KEY,
+    chain_id  BIGINT NOT NULL,
+    spec      TEXT NOT NULL,
+    row_count BIGINT NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+CREATE INDEX event_table_of_chain ON event_table (chain_id);
+
 -- One row for each transaction that a store can have under way. The transaction
 -- writes its number here, so that after a lost answer the row tells whether it
 -- was committed. (A transaction id would not do: the server may give the id of

@@ -1,13 +1,23 @@
 //! The transaction door: fences first, then the writes in their order, all or nothing.
 
+use std::sync::atomic::AtomicBool;
+
 use async_trait::async_trait;
 use windlass_core::commit::{Commit, Fence, Write, Written};
 use windlass_core::error::StoreResult;
 use windlass_core::store::Door;
 
 use crate::error::Outcome;
+use crate::table::Growth;
 use crate::tx::Tx;
-use crate::{PostgresStore, cursor, event, job, lane, lease, outbox, state};
+use crate::{PostgresStore, cursor, event, job, lane, lease, outbox, state, table};
+
+/// A commit, and what an earlier try of it has found out.
+struct Work {
+    commit: Commit,
+    /// Rows that were thought to be new were there already.
+    merge: AtomicBool,
+}
 
 #[async_trait]
 impl Door for PostgresStore {
@@ -18,16 +28,19 @@ impl Door for PostgresStore {
                 event::sort(events);
             }
         }
-        self.write(commit.durability, &commit, |tx, commit| Box::pin(apply_all(tx, commit))).await
+        let work = Work { commit, merge: AtomicBool::new(false) };
+        self.write(work.commit.durability, &work, |tx, work| Box::pin(apply_all(tx, work))).await
     }
 }
 
-async fn apply_all(tx: &Tx, commit: &Commit) -> Outcome<Vec<Written>> {
+async fn apply_all(tx: &Tx, Work { commit, merge }: &Work) -> Outcome<Vec<Written>> {
     check_fences(tx, &commit.fences).await?;
+    let mut growth = Growth::default();
     let mut written = Vec::with_capacity(commit.writes.len());
     for write in &commit.writes {
-        written.push(apply(tx, write).await?);
+        written.push(apply(tx, write, merge, &mut growth).await?);
     }
+    growth.settle(tx).await?;
     Ok(written)
 }
 
@@ -57,11 +70,19 @@ async fn check_fences(tx: &Tx, fences: &[Fence]) -> Outcome<()> {
     Ok(())
 }
 
-async fn apply(tx: &Tx, write: &Write) -> Outcome<Written> {
+async fn apply(tx: &Tx, write: &Write, merge: &AtomicBool, growth: &mut Growth) -> Outcome<Written> {
     match write {
         Write::Events(events) => event::insert(tx, events).await,
         Write::Blocks { chain, headers } => event::insert_blocks(tx, *chain, headers).await,
-        Write::Retract { chain, from_block } => event::retract(tx, *chain, *from_block).await,
+        Write::Rows(rows) => table::insert(tx, rows, merge, growth).await,
+        Write::EraseRows { table, blocks, contracts } => {
+            table::erase(tx, table, (*blocks, contracts), growth).await
+        }
+        Write::Retract { chain, from_block } => {
+            let logs = event::retract(tx, *chain, *from_block).await?;
+            Ok(Written::Rows(logs + table::retract(tx, *chain, *from_block, growth).await?))
+        }
+        Write::ForgetBlocks { chain, below } => event::forget_blocks(tx, *chain, *below).await,
         Write::SeedCursor { name, start } => cursor::seed(tx, name, start).await,
         Write::AdvanceCursor { name, to, rule } => cursor::advance(tx, name, to, *rule).await,
         Write::ResetCursor { name, expected, to } => cursor::reset(tx, name, expected, to).await,

@@ -22,6 +22,9 @@ pub(crate) enum Fault {
     Silent,
     /// The row of a commit's mark is gone; nothing was done.
     MarkForgotten,
+    /// Somebody else stored the same rows or dropped a table meanwhile; the next try
+    /// takes that into account.
+    Overtaken,
     /// The answer to a commit was lost, and nobody could say what became of it.
     Unsettled,
 }
@@ -53,7 +56,9 @@ impl Fault {
         match self {
             Self::Postgres(error) => is_lost(error),
             Self::Silent => true,
-            Self::Refused(_) | Self::Pool(_) | Self::MarkForgotten | Self::Unsettled => false,
+            Self::Refused(_) | Self::Pool(_) | Self::MarkForgotten | Self::Overtaken | Self::Unsettled => {
+                false
+            }
         }
     }
 
@@ -62,7 +67,7 @@ impl Fault {
         match self {
             Self::Postgres(error) => is_lost(error) || is_contended(error),
             Self::Pool(error) => connecting(error).is_some_and(is_lost),
-            Self::Silent | Self::MarkForgotten => true,
+            Self::Silent | Self::MarkForgotten | Self::Overtaken => true,
             Self::Refused(_) | Self::Unsettled => false,
         }
     }
@@ -81,6 +86,7 @@ impl Fault {
             },
             Self::Silent => unreachable(place, "no answer in time"),
             Self::MarkForgotten => StoreError::Other("a commit mark is missing".to_owned()),
+            Self::Overtaken => StoreError::Busy,
             Self::Unsettled => StoreError::OutcomeUnknown { place: place.address.clone() },
         }
     }

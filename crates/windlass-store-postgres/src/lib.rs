@@ -12,6 +12,8 @@
 //! | `commit` | the transaction door |
 //! | `claim`, `floor` | how a claim goes over lanes, and where it begins |
 //! | `lease`, `lane`, `job`, `range`, `cursor`, `outbox`, `event`, `state` | one noun each |
+//! | `table` | typed tables of events |
+//! | `copy` | many rows at once |
 //! | `health` | clock, description, closing |
 //!
 //! Invariants: whatever raises an epoch is on disk before its holder hears of it
@@ -22,6 +24,7 @@
 mod claim;
 mod commit;
 pub mod connect;
+mod copy;
 mod cursor;
 mod error;
 mod event;
@@ -36,6 +39,7 @@ mod outbox;
 mod range;
 mod row;
 mod state;
+mod table;
 mod tls;
 mod transact;
 mod tx;

@@ -36,6 +36,16 @@ impl PostgresStore {
         self.run(Mode::Read, args, work).await
     }
 
+    /// Runs statements that change nothing and may read a whole table.
+    pub(crate) async fn scan<A, T, W>(&self, args: &A, work: W) -> StoreResult<T>
+    where
+        A: Sync + ?Sized,
+        T: Send,
+        W: for<'a> Fn(&'a Tx, &'a A) -> BoxFuture<'a, Outcome<T>> + Sync,
+    {
+        self.run(Mode::Scan, args, work).await
+    }
+
     /// Runs a transaction and says for certain what became of it.
     pub(crate) async fn write<A, T, W>(&self, durability: Durability, args: &A, work: W) -> StoreResult<T>
     where

@@ -1,6 +1,7 @@
 //! One transaction on one connection.
 //!
-//! Statements are prepared once per connection. Statements whose futures are
+//! Statements are prepared once per connection, and kept: their text says nothing
+//! that varies but a typed table and its columns. Statements whose futures are
 //! polled together go out together and come back in order, so what does not
 //! depend on an earlier answer costs no round trip of its own.
 //!
@@ -16,7 +17,7 @@ use deadpool_postgres::{Client, Object};
 use futures_util::FutureExt;
 use futures_util::future::join;
 use tokio_postgres::Row;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::types::{ToSql, Type};
 
 use crate::connect::ANSWER_TIMEOUT;
 use crate::error::{Fault, Outcome};
@@ -30,6 +31,8 @@ pub(crate) type Param<'a> = &'a (dyn ToSql + Sync);
 pub(crate) enum Mode {
     /// Statements stand alone; nothing is written.
     Read,
+    /// A transaction that reads much of a table, and is planned for that.
+    Scan,
     /// One statement, which is a transaction by itself.
     Alone,
     /// A transaction that is committed once the disk has it.
@@ -51,6 +54,7 @@ impl Mode {
     const fn opening(self) -> &'static str {
         match self {
             Self::Read | Self::Alone => "",
+            Self::Scan => "BEGIN READ ONLY; SET LOCAL enable_seqscan = on; SET LOCAL plan_cache_mode = auto",
             Self::Full => "BEGIN",
             Self::Relaxed => "BEGIN; SET LOCAL synchronous_commit = off",
             Self::Claim => "BEGIN; SET LOCAL lock_timeout = '50ms'",
@@ -144,35 +148,41 @@ impl Tx {
     }
 
     /// Runs a statement and returns its rows.
-    pub(crate) async fn query(&self, sql: &'static str, params: &[Param<'_>]) -> Outcome<Vec<Row>> {
+    pub(crate) async fn query(&self, sql: &str, params: &[Param<'_>]) -> Outcome<Vec<Row>> {
         self.require_begun().await?;
         let statement = self.answer(self.client().prepare_cached(sql)).await?;
         self.answer(self.client().query(&statement, params)).await
     }
 
+    /// Runs a statement that may never come again: planned for these values, and not kept.
+    pub(crate) async fn query_once(&self, sql: &str, params: &[(Param<'_>, Type)]) -> Outcome<Vec<Row>> {
+        self.require_begun().await?;
+        self.answer(self.client().query_typed(sql, params)).await
+    }
+
     /// Runs a statement that returns one row or none.
-    pub(crate) async fn query_opt(&self, sql: &'static str, params: &[Param<'_>]) -> Outcome<Option<Row>> {
+    pub(crate) async fn query_opt(&self, sql: &str, params: &[Param<'_>]) -> Outcome<Option<Row>> {
         self.require_begun().await?;
         let statement = self.answer(self.client().prepare_cached(sql)).await?;
         self.answer(self.client().query_opt(&statement, params)).await
     }
 
     /// Runs a statement that returns one row.
-    pub(crate) async fn query_one(&self, sql: &'static str, params: &[Param<'_>]) -> Outcome<Row> {
+    pub(crate) async fn query_one(&self, sql: &str, params: &[Param<'_>]) -> Outcome<Row> {
         self.require_begun().await?;
         let statement = self.answer(self.client().prepare_cached(sql)).await?;
         self.answer(self.client().query_one(&statement, params)).await
     }
 
     /// Runs a statement and returns how many rows it touched.
-    pub(crate) async fn execute(&self, sql: &'static str, params: &[Param<'_>]) -> Outcome<u64> {
+    pub(crate) async fn execute(&self, sql: &str, params: &[Param<'_>]) -> Outcome<u64> {
         self.require_begun().await?;
         let statement = self.answer(self.client().prepare_cached(sql)).await?;
         self.answer(self.client().execute(&statement, params)).await
     }
 
     /// Runs a statement that takes no values and returns nothing.
-    pub(crate) async fn batch(&self, sql: &'static str) -> Outcome<()> {
+    pub(crate) async fn batch(&self, sql: &str) -> Outcome<()> {
         self.require_begun().await?;
         self.answer(self.client().batch_execute(sql)).await
     }
@@ -192,6 +202,11 @@ impl Tx {
             self.lost.store(true, Ordering::Relaxed);
         }
         answer
+    }
+
+    /// Begins the transaction, unless it has begun: before statements that go out together.
+    pub(crate) async fn begin(&self) -> Outcome<()> {
+        self.require_begun().await
     }
 
     /// Begins the transaction, unless it has begun, and writes its mark.

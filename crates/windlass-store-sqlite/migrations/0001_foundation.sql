@@ -105,6 +105,15 @@ CREATE TABLE block (
     PRIMARY KEY (chain_id, number)
 ) STRICT, WITHOUT ROWID;
 
+-- The typed tables, each with what it holds (as JSON) and how many rows it has.
+CREATE TABLE event_table (
+    name      TEXT PRIMARY KEY,
+    chain_id  INTEGER NOT NULL,
+    spec      TEXT NOT NULL,
+    row_count INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+CREATE INDEX event_table_of_chain ON event_table (chain_id);
+
 CREATE TABLE state (
     key           TEXT PRIMARY KEY,
     value         TEXT NOT NULL,

@@ -6,7 +6,7 @@ use windlass_core::error::StoreResult;
 use windlass_core::store::Door;
 
 use crate::writer::Tx;
-use crate::{SqliteStore, cursor, event, job, lease, outbox, state};
+use crate::{SqliteStore, cursor, event, job, lease, outbox, state, table};
 
 #[async_trait]
 impl Door for SqliteStore {
@@ -31,6 +31,9 @@ fn apply(tx: &Tx<'_>, write: &Write) -> StoreResult<Written> {
     match write {
         Write::Events(events) => event::insert(tx, events),
         Write::Blocks { chain, headers } => event::insert_blocks(tx, *chain, headers),
+        Write::Rows(rows) => table::insert(tx, rows),
+        Write::EraseRows { table, blocks, contracts } => table::erase(tx, table, *blocks, contracts),
+        Write::ForgetBlocks { chain, below } => event::forget_blocks(tx, *chain, *below),
         Write::Retract { chain, from_block } => event::retract(tx, *chain, *from_block),
         Write::SeedCursor { name, start } => cursor::seed(tx, name, start),
         Write::AdvanceCursor { name, to, rule } => cursor::advance(tx, name, to, *rule),

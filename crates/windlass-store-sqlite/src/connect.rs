@@ -11,6 +11,7 @@ use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::time::Clock;
 
 use crate::error::sqlite_error;
+use crate::table;
 
 /// How long a commit waits for another process that is writing.
 pub const WRITE_WAIT: Duration = Duration::from_secs(5);
@@ -106,6 +107,7 @@ fn open(options: &SqliteOptions, flags: OpenFlags) -> StoreResult<Connection> {
     // Without this, a bound LIMIT makes SQLite compile the statement anew at each call.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(sqlite_error)?;
     connection.set_prepared_statement_cache_capacity(MAX_STATEMENTS);
+    table::register(&connection)?;
     Ok(connection)
 }
 

@@ -5,7 +5,7 @@ use rusqlite::Row;
 use windlass_core::commit::Durability;
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::job::JobId;
-use windlass_core::name::Sink;
+use windlass_core::name::{Partition, Sink};
 use windlass_core::outbox::{
     ClaimedMessages, DeadMessage, DeliveryFailure, DeliveryHold, MAX_CLAIMED_MESSAGES, Message, MessageClaim,
     NewMessage, SinkDepth, SinkStart,
@@ -82,6 +82,11 @@ impl Outbox for SqliteStore {
         self.write(Durability::Relaxed, move |tx| outbox::prune(tx, limit)).await
     }
 
+    async fn messages(&self, partition: &Partition, after: i64, limit: u32) -> StoreResult<Vec<Message>> {
+        let partition = partition.clone();
+        self.read(move |tx| messages_behind(tx, &partition, after, limit.min(MAX_CLAIMED_MESSAGES))).await
+    }
+
     async fn outbox_depth(&self) -> StoreResult<Vec<SinkDepth>> {
         self.read(depth).await
     }
@@ -141,6 +146,21 @@ fn messages_for(tx: &Tx<'_>, lane: &Lane, last: i64, limit: u32) -> StoreResult<
     )?;
     let sink = lane.queue.strip_prefix(SINK_QUEUE_PREFIX).unwrap_or_default();
     let mut rows = statement.query((lane.partition_id, lane.done_seq, last, sink, limit)).translate()?;
+    let mut messages = Vec::new();
+    while let Some(row) = rows.next().translate()? {
+        messages.push(read(row)?);
+    }
+    Ok(messages)
+}
+
+/// A partition's messages for everybody behind a number.
+fn messages_behind(tx: &Tx<'_>, partition: &Partition, after: i64, limit: u32) -> StoreResult<Vec<Message>> {
+    let mut statement = tx.prepare(
+        "SELECT seq, idempotency_key, topic, payload, created_at_ms FROM message \
+         WHERE partition_id = (SELECT id FROM partition WHERE name = ?1) AND seq > ?2 AND only_sink IS NULL \
+         ORDER BY seq LIMIT ?3",
+    )?;
+    let mut rows = statement.query((partition.as_str(), after, limit)).translate()?;
     let mut messages = Vec::new();
     while let Some(row) = rows.next().translate()? {
         messages.push(read(row)?);

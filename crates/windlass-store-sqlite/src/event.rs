@@ -12,8 +12,8 @@ use windlass_core::store::{Events, MAX_EVENT_PAGE};
 use crate::SqliteStore;
 use crate::error::Translate;
 use crate::row::{address, damaged, get, hash, signed, unsigned};
-use crate::state;
 use crate::writer::Tx;
+use crate::{state, table};
 
 #[async_trait]
 impl Events for SqliteStore {
@@ -119,11 +119,20 @@ pub(crate) fn insert_blocks(tx: &Tx<'_>, chain: ChainId, headers: &[BlockHeader]
     }
 }
 
-/// Takes back logs and headers from a block on; says how many logs there were.
+/// Takes back logs, rows and headers from a block on; says how many logs and rows there were.
 pub(crate) fn retract(tx: &Tx<'_>, chain: ChainId, from_block: u64) -> StoreResult<Written> {
     let from = (chain.as_i64(), signed("block", from_block)?);
     tx.execute("DELETE FROM block WHERE chain_id = ?1 AND number >= ?2", from)?;
     let gone = tx.execute("DELETE FROM event WHERE chain_id = ?1 AND block_number >= ?2", from)?;
+    Ok(Written::Rows(gone as u64 + table::retract(tx, chain, from.1)?))
+}
+
+/// Forgets headers below a block; says how many.
+pub(crate) fn forget_blocks(tx: &Tx<'_>, chain: ChainId, below: u64) -> StoreResult<Written> {
+    // No header stands above that number.
+    let below = i64::try_from(below).unwrap_or(i64::MAX);
+    let gone =
+        tx.execute("DELETE FROM block WHERE chain_id = ?1 AND number < ?2", (chain.as_i64(), below))?;
     Ok(Written::Rows(gone as u64))
 }
 

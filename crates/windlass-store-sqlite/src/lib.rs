@@ -15,6 +15,7 @@
 //! | `lane` | the mechanics that jobs and deliveries share |
 //! | `job`, `job_list`, `dead` | jobs in lanes, listings, what was given up |
 //! | `lease`, `cursor`, `range`, `event`, `state` | one noun each |
+//! | `table` | typed tables of events |
 //! | `outbox`, `deliver` | the outbox, from the writing and from the reading side |
 //! | `commit` | the transaction door |
 
@@ -37,6 +38,7 @@ mod range;
 mod readers;
 mod row;
 mod state;
+mod table;
 mod writer;
 mod writing;
 

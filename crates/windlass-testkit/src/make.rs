@@ -1,5 +1,7 @@
 //! Short ways to say the values that cases are made of.
 
+mod table;
+
 use std::time::Duration;
 
 use windlass_core::chain::{Address, B256, BlockHeader, BlockRef, Bytes, ChainId};
@@ -8,6 +10,10 @@ use windlass_core::event::{LogEvent, Topics};
 use windlass_core::job::{JobClaim, NewJob};
 use windlass_core::name::{CursorName, LaneKey, LeaseName, Owner, Partition, Queue, Sink, StateKey};
 use windlass_core::outbox::{MessageClaim, NewMessage};
+
+pub use self::table::{
+    EVERY_KIND, condition, identifier, page, row, row_head, row_key, rows, sum, table, table_of,
+};
 
 macro_rules! named {
     ($($(#[$doc:meta])* $make:ident -> $name:ident;)*) => {$(

@@ -17,12 +17,16 @@ use windlass_core::job::{
     ClaimedJob, JobClaim, JobFailure, JobFilter, JobId, JobRow, JobTicket, QueueCounts,
 };
 use windlass_core::lease::Lease;
-use windlass_core::name::{CursorName, LeaseName, Owner, Sink, StateKey};
+use windlass_core::name::{CursorName, LeaseName, Owner, Partition, Sink, StateKey};
 use windlass_core::outbox::{
-    ClaimedMessages, DeadMessage, DeliveryFailure, DeliveryHold, MessageClaim, SinkDepth, SinkStart,
+    ClaimedMessages, DeadMessage, DeliveryFailure, DeliveryHold, Message, MessageClaim, SinkDepth, SinkStart,
 };
 use windlass_core::range::{BlockRange, RangeClaim};
-use windlass_core::store::{Cursors, Door, Events, Health, Jobs, Leases, Outbox, Ranges, Store, StoreInfo};
+use windlass_core::row_query::{Condition, RowQuery, SumGroup, SumQuery};
+use windlass_core::store::{
+    Cursors, Door, Events, Health, Jobs, Leases, Outbox, Ranges, Store, StoreInfo, TableInfo, Tables,
+};
+use windlass_core::table::{EventRow, Identifier, TableSpec};
 use windlass_core::time::{Clock, Timestamp};
 
 use crate::clock::ManualClock;
@@ -192,6 +196,10 @@ impl Outbox for ModelStore {
         self.with(|model, _| model.prune_outbox(limit))
     }
 
+    async fn messages(&self, partition: &Partition, after: i64, limit: u32) -> StoreResult<Vec<Message>> {
+        self.with(|model, _| model.messages(partition, after, limit))
+    }
+
     async fn outbox_depth(&self) -> StoreResult<Vec<SinkDepth>> {
         self.with(|model, _| model.outbox_depth())
     }
@@ -213,6 +221,33 @@ impl Events for ModelStore {
 
     async fn state(&self, key: &StateKey) -> StoreResult<Option<String>> {
         self.with(|model, _| model.state(key))
+    }
+}
+
+#[async_trait]
+impl Tables for ModelStore {
+    async fn create_tables(&self, tables: &[Arc<TableSpec>]) -> StoreResult<Vec<Identifier>> {
+        self.with(|model, _| model.create_tables(tables))?
+    }
+
+    async fn drop_table(&self, name: &Identifier) -> StoreResult<bool> {
+        self.with(|model, _| model.drop_table(name))
+    }
+
+    async fn list_tables(&self) -> StoreResult<Vec<TableInfo>> {
+        self.with(|model, _| model.list_tables())
+    }
+
+    async fn rows(&self, query: &RowQuery) -> StoreResult<Vec<EventRow>> {
+        self.with(|model, _| model.rows(query))?
+    }
+
+    async fn count_rows(&self, table: &Identifier, conditions: &[Condition]) -> StoreResult<u64> {
+        self.with(|model, _| model.count_rows(table, conditions))?
+    }
+
+    async fn sum_rows(&self, query: &SumQuery) -> StoreResult<Vec<SumGroup>> {
+        self.with(|model, _| model.sum_rows(query))?
     }
 }
 

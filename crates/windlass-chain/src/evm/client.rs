@@ -1,32 +1,41 @@
-//! The methods, one call each.
+//! The methods, one call each; `batch` has those that make many.
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use alloy_primitives::{Address, B256, Bytes, U256};
-use reqwest::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use windlass_core::chain::ChainId;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{BlockTag, Header, LogFilter};
 
+use super::batch::MAX_BATCH_CALLS;
 use super::endpoint::Endpoint;
 use super::envelope::{Answer, ErrorObject, Request};
 use super::error::RpcError;
-use super::header::{ReadHeader, TagParam};
+use super::header::{self, ReadHeader, TagParam};
 use super::hex::Hex;
 use super::log::{Blocks, Query, RpcLog};
-use super::range_limit;
-use super::transport::{MAX_BODY_BYTES, MAX_SMALL_BODY_BYTES, REQUEST_TIMEOUT, Reply, Transport};
+use super::receipt::RpcReceipt;
+use super::range_limit::{self, Complaint, RangeAdvice, RangeLimit};
+use super::transport::{
+    CallIds, MAX_BODY_BYTES, MAX_RANGE_BODY_BYTES, MAX_SMALL_BODY_BYTES, Outgoing, REQUEST_TIMEOUT, Reply,
+    Transport,
+};
 
 /// JSON-RPC codes by which providers say "too many requests".
 const RATE_LIMIT_CODES: [i64; 2] = [429, -32005];
 /// Words by which they say it under another code.
 const RATE_LIMIT_WORDS: [&str; 4] =
     ["rate limit", "too many requests", "request limit", "compute units per second"];
+
+/// HTTP's way of saying so.
+const TOO_MANY_REQUESTS: u16 = 429;
+/// HTTP's way of saying that a request asks for too much.
+const PAYLOAD_TOO_LARGE: u16 = 413;
 
 /// What is sent where a method wants nothing: an empty list, since some nodes refuse `null`.
 const NO_PARAMS: [(); 0] = [];
@@ -37,6 +46,8 @@ pub struct EvmRpc {
     transport: Transport,
     /// The id of the last call.
     last_id: Arc<AtomicU64>,
+    /// How many calls the endpoint takes in one message.
+    pub(super) batch_calls: Arc<AtomicUsize>,
 }
 
 impl fmt::Debug for EvmRpc {
@@ -54,7 +65,8 @@ impl EvmRpc {
     /// A client whose requests take at most `timeout` each.
     pub fn with_timeout(url: &str, timeout: Duration) -> Result<Self, RpcError> {
         let transport = Transport::new(Endpoint::parse(url)?, timeout)?;
-        Ok(Self { transport, last_id: Arc::default() })
+        let batch_calls = Arc::new(AtomicUsize::new(MAX_BATCH_CALLS));
+        Ok(Self { transport, last_id: Arc::default(), batch_calls })
     }
 
     /// Scheme, host and port: what may be printed.
@@ -76,16 +88,19 @@ impl EvmRpc {
 
     /// A block's header; `None` when the node does not have it.
     pub async fn header(&self, block: BlockTag) -> Result<Option<Header>, RpcError> {
-        let found: Option<ReadHeader> = match block {
-            BlockTag::Hash(hash) => self.call("eth_getBlockByHash", (hash, false)).await?,
-            tag => self.call("eth_getBlockByNumber", (TagParam(tag), false)).await?,
-        };
+        let (method, params) = header::call(block);
+        let found: Option<ReadHeader> = self.call(method, params).await?;
         Ok(found.map(|ReadHeader(header)| header))
     }
 
     /// The logs of a range of blocks, in the order the node gives them.
     pub async fn logs(&self, range: BlockRange, filter: &LogFilter) -> Result<Vec<RpcLog>, RpcError> {
-        self.required("eth_getLogs", (Query::new(Blocks::Range(range), filter),)).await
+        let method = "eth_getLogs";
+        // What one block holds cannot be asked for in smaller pieces.
+        let limit_bytes = if range.from == range.to { MAX_BODY_BYTES } else { MAX_RANGE_BODY_BYTES };
+        let query = (Query::new(Blocks::Range(range), filter),);
+        let logs = self.bounded_call(method, query, limit_bytes).await?;
+        logs.ok_or_else(|| self.malformed(method, &"there is no result"))
     }
 
     /// The logs of one block, whichever fork it is on.
@@ -99,6 +114,11 @@ impl EvmRpc {
         Ok(code.into())
     }
 
+    /// The receipts of a block of the canonical chain; `None` when the node does not have them.
+    pub(crate) async fn receipts(&self, number: u64) -> Result<Option<Vec<RpcReceipt>>, RpcError> {
+        self.call("eth_getBlockReceipts", (TagParam(BlockTag::Number(number)),)).await
+    }
+
     /// The balance of an address, in the chain's smallest unit.
     pub async fn balance(&self, address: Address, at: BlockTag) -> Result<U256, RpcError> {
         self.required("eth_getBalance", (address, TagParam(at))).await
@@ -106,8 +126,8 @@ impl EvmRpc {
 
     /// Any method; the result as it came, `null` included.
     pub async fn raw(&self, method: &str, params: &RawValue) -> Result<Box<RawValue>, RpcError> {
-        let reply = self.send(method, params).await?;
-        let result: Option<&RawValue> = self.read(method, &reply)?;
+        let (id, reply) = self.send(method, params, body_limit(method)).await?;
+        let result: Option<&RawValue> = self.read(method, id, &reply)?;
         Ok(result.map_or_else(|| RawValue::NULL.to_owned(), ToOwned::to_owned))
     }
 
@@ -124,47 +144,88 @@ impl EvmRpc {
         method: &str,
         params: impl Serialize,
     ) -> Result<Option<T>, RpcError> {
-        let reply = self.send(method, params).await?;
-        self.read(method, &reply)
+        self.bounded_call(method, params, body_limit(method)).await
     }
 
-    async fn send(&self, method: &str, params: impl Serialize) -> Result<Reply, RpcError> {
-        let id = self.last_id.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-        let body = serde_json::to_vec(&Request::new(id, method, params))
+    /// A call whose answer may be no longer than that.
+    pub(super) async fn bounded_call<T: for<'a> Deserialize<'a>>(
+        &self,
+        method: &str,
+        params: impl Serialize,
+        limit_bytes: usize,
+    ) -> Result<Option<T>, RpcError> {
+        let (id, reply) = self.send(method, params, limit_bytes).await?;
+        self.read(method, id, &reply)
+    }
+
+    async fn send(
+        &self,
+        method: &str,
+        params: impl Serialize,
+        limit_bytes: usize,
+    ) -> Result<(u64, Reply), RpcError> {
+        let ids = self.take_ids(1);
+        let body = serde_json::to_vec(&Request::new(ids.first, method, params))
             .map_err(|error| self.malformed(method, &error))?;
-        self.transport.post(id, body, body_limit(method)).await
+        Ok((ids.first, self.transport.send(Outgoing { ids, body, limit_bytes }).await?))
+    }
+
+    pub(super) async fn transmit(&self, message: Outgoing) -> Result<Reply, RpcError> {
+        self.transport.send(message).await
+    }
+
+    /// Ids that no other call has.
+    pub(super) fn take_ids(&self, count: u64) -> CallIds {
+        let first = self.last_id.fetch_add(count, Ordering::Relaxed).wrapping_add(1);
+        CallIds { first, count }
     }
 
     /// Reads an answer. An error in the body says more than the status does, so it goes first.
-    fn read<'a, T: Deserialize<'a>>(&self, method: &str, reply: &'a Reply) -> Result<Option<T>, RpcError> {
+    fn read<'a, T: Deserialize<'a>>(
+        &self,
+        method: &str,
+        id: u64,
+        reply: &'a Reply,
+    ) -> Result<Option<T>, RpcError> {
         let answer = serde_json::from_slice::<Answer<'a, T>>(&reply.body);
         match answer {
-            Ok(answer) if reply.status.is_success() && !answer.answers(reply.id) => {
+            Ok(answer) if reply.is_success() && !answer.answers(id) => {
                 Err(self.malformed(method, &"it bears another call's id"))
             }
             Ok(Answer { error: Some(error), .. }) => Err(self.refused(method, reply, &error)),
-            _ if reply.status == StatusCode::TOO_MANY_REQUESTS => {
-                Err(self.rate_limited("status 429".to_owned(), reply))
-            }
-            _ if !reply.status.is_success() => {
-                Err(RpcError::Status { place: self.place().to_owned(), status: reply.status.as_u16() })
-            }
+            _ if !reply.is_success() => Err(self.status(method, reply)),
             Ok(answer) => Ok(answer.result),
             Err(error) => Err(self.malformed(method, &error)),
         }
     }
 
-    fn refused(&self, method: &str, reply: &Reply, error: &ErrorObject<'_>) -> RpcError {
+    /// What a status without a reason means.
+    pub(super) fn status(&self, method: &str, reply: &Reply) -> RpcError {
+        let place = self.place().to_owned();
+        match reply.status {
+            TOO_MANY_REQUESTS => self.rate_limited("status 429".to_owned(), reply),
+            PAYLOAD_TOO_LARGE if method == "eth_getLogs" => RpcError::RangeTooLarge {
+                place,
+                message: "status 413".to_owned(),
+                advice: RangeAdvice::Smaller,
+                limit: RangeLimit::Results(None),
+            },
+            status => RpcError::Status { place, status },
+        }
+    }
+
+    pub(super) fn refused(&self, method: &str, reply: &Reply, error: &ErrorObject<'_>) -> RpcError {
         let message = self.transport.endpoint.scrub(&error.message);
         let data = error.data.map_or("", RawValue::get);
         let place = self.place().to_owned();
         if method == "eth_getLogs"
-            && let Some(advice) = range_limit::read(&format!("{} {data}", error.message))
+            && let Some(Complaint { advice, limit }) =
+                range_limit::read(&format!("{} {data}", error.message))
         {
-            return RpcError::RangeTooLarge { place, message, advice };
+            return RpcError::RangeTooLarge { place, message, advice, limit };
         }
         let words = message.to_lowercase();
-        let limited = reply.status == StatusCode::TOO_MANY_REQUESTS
+        let limited = reply.status == TOO_MANY_REQUESTS
             || RATE_LIMIT_CODES.contains(&error.code)
             || RATE_LIMIT_WORDS.iter().any(|phrase| words.contains(phrase));
         if limited {
@@ -177,7 +238,7 @@ impl EvmRpc {
         RpcError::RateLimited { place: self.place().to_owned(), message, retry_after: reply.retry_after }
     }
 
-    fn malformed(&self, method: &str, reason: &dyn fmt::Display) -> RpcError {
+    pub(super) fn malformed(&self, method: &str, reason: &dyn fmt::Display) -> RpcError {
         RpcError::Malformed {
             place: self.place().to_owned(),
             method: method.to_owned(),

@@ -4,7 +4,7 @@
 use url::Url;
 
 use super::error::RpcError;
-use super::scrub::Scrubber;
+use super::scrub::{Scrubber, percent_decoded};
 
 /// Stands for what is not shown.
 pub(crate) const HIDDEN: &str = "***";
@@ -50,7 +50,6 @@ fn scheme_alone(text: &str) -> String {
 }
 
 /// A checked URL with its printable form.
-#[derive(Clone)]
 pub(crate) struct Endpoint {
     pub(crate) url: Url,
     /// How it is named in errors and logs.
@@ -61,11 +60,20 @@ pub(crate) struct Endpoint {
 impl Endpoint {
     pub(crate) fn parse(text: &str) -> Result<Self, RpcError> {
         let place = redacted(text);
-        let url = parse_url(text)
-            .filter(|url| matches!(url.scheme(), "http" | "https"))
-            .ok_or_else(|| RpcError::Url { place: place.clone() })?;
+        let url = parse_url(text).ok_or_else(|| RpcError::Url { place: place.clone() })?;
         let scrubber = Scrubber::of(&url);
         Ok(Self { url, place, scrubber })
+    }
+
+    /// Whether calls go over a WebSocket.
+    pub(crate) fn is_socket(&self) -> bool {
+        matches!(self.url.scheme(), "ws" | "wss")
+    }
+
+    /// The user part, as it was meant: a name and a password, empty where there is none.
+    pub(crate) fn credentials(&self) -> (String, String) {
+        let password = self.url.password().unwrap_or_default();
+        (percent_decoded(self.url.username()), percent_decoded(password))
     }
 
     /// Whether requests stay on this machine: a proxy has no business there.
@@ -122,9 +130,18 @@ mod tests {
     }
 
     #[test]
-    fn only_http_is_spoken_here() {
-        for text in ["wss://h.example", "h.example", "", "http://", "http:///key", "http:key"] {
+    fn http_and_websockets_are_spoken_here() {
+        for text in ["ftp://h.example", "h.example", "", "http://", "http:///key", "http:key", "ws:key"] {
             assert!(matches!(Endpoint::parse(text), Err(RpcError::Url { .. })), "{text}");
         }
+        for (text, socket) in [("wss://h.example", true), ("ws://h", true), ("http://h", false)] {
+            assert_eq!(Endpoint::parse(text).map(|endpoint| endpoint.is_socket()), Ok(socket), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_user_part_is_read_as_it_was_meant() {
+        let endpoint = Endpoint::parse("wss://me%40x:p%2Fw@h.example/k").expect("an endpoint");
+        assert_eq!(endpoint.credentials(), ("me@x".to_owned(), "p/w".to_owned()));
     }
 }

@@ -35,6 +35,11 @@ pub(crate) struct Answer<'a, T> {
 }
 
 impl<T> Answer<'_, T> {
+    /// The id, if it is one of ours.
+    pub(crate) fn id(&self) -> Option<u64> {
+        self.id?.get().parse().ok()
+    }
+
     /// Whether this answers the call of that id. An error may come without an id:
     /// a node that could not read the call does not know it.
     pub(crate) fn answers(&self, id: u64) -> bool {

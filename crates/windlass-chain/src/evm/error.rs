@@ -5,10 +5,10 @@ use std::time::Duration;
 use windlass_core::code::Code;
 use windlass_core::error::RetryAdvice;
 
-use super::range_limit::RangeAdvice;
+use super::range_limit::{RangeAdvice, RangeLimit};
 
 /// How long to leave an endpoint alone that asked for it without saying how long.
-const RATE_LIMIT_PAUSE: Duration = Duration::from_secs(5);
+const RATE_LIMIT_PAUSE: Duration = Duration::from_secs(1);
 /// How long to leave an endpoint alone after trouble that may pass.
 const TROUBLE_PAUSE: Duration = Duration::from_secs(1);
 /// However long an endpoint asks to be left alone, it is tried again after this.
@@ -17,8 +17,8 @@ const MAX_PAUSE: Duration = Duration::from_secs(300);
 /// An endpoint's refusal or failure. `place` is scheme, host and port: never a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RpcError {
-    /// The text is no HTTP URL.
-    #[error("{place} is not an HTTP endpoint")]
+    /// The text is no URL of an endpoint.
+    #[error("{place} is not an HTTP endpoint, nor a WebSocket")]
     Url {
         /// Which endpoint.
         place: String,
@@ -58,6 +58,8 @@ pub enum RpcError {
         message: String,
         /// What it proposes.
         advice: RangeAdvice,
+        /// What it counts.
+        limit: RangeLimit,
     },
     /// The answer is longer than is read.
     #[error("{place} sent more than {limit_bytes} bytes")]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use windlass_core::chain::BlockHeader;
 use windlass_core::reader::{BlockTag, Header};
 
-use super::hex;
+use super::hex::{self, Hex};
 
 /// A block's tag or height, as a parameter. A hash is asked for by another method.
 pub(crate) struct TagParam(pub(crate) BlockTag);
@@ -19,6 +19,31 @@ impl Serialize for TagParam {
             BlockTag::Number(number) => serializer.collect_str(&format_args!("{number:#x}")),
             BlockTag::Hash(hash) => serializer.collect_map([("blockHash", hash)]),
         }
+    }
+}
+
+/// The method that tells a header, and its parameters.
+pub(crate) fn call(block: BlockTag) -> (&'static str, (BlockParam, bool)) {
+    match block {
+        BlockTag::Hash(hash) => ("eth_getBlockByHash", (BlockParam::Hash(hash), false)),
+        tag => ("eth_getBlockByNumber", (BlockParam::Tag(TagParam(tag)), false)),
+    }
+}
+
+/// The block a header is asked of.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum BlockParam {
+    Hash(B256),
+    Tag(TagParam),
+}
+
+/// Whether a header is of the block that was asked for.
+pub(crate) fn answers(asked: BlockTag, header: &Header) -> bool {
+    match asked {
+        BlockTag::Number(number) => header.block.number == number,
+        BlockTag::Hash(hash) => header.block.hash == hash,
+        BlockTag::Latest | BlockTag::Safe | BlockTag::Finalized => true,
     }
 }
 
@@ -40,6 +65,9 @@ struct Wire {
     timestamp: u64,
     #[serde(deserialize_with = "hex::de")]
     logs_bloom: [u8; 256],
+    /// Chains that do not have one cannot be checked by it, but they can be read.
+    #[serde(default)]
+    receipts_root: Option<Hex<[u8; 32]>>,
 }
 
 impl From<Wire> for ReadHeader {
@@ -50,7 +78,8 @@ impl From<Wire> for ReadHeader {
             parent_hash: B256::from(wire.parent_hash),
             timestamp_s: wire.timestamp,
         };
-        Self(Header { block, logs_bloom: Box::new(Bloom::from(wire.logs_bloom)) })
+        let receipts_root = wire.receipts_root.map_or(B256::ZERO, |Hex(root)| B256::from(root));
+        Self(Header { block, logs_bloom: Box::new(Bloom::from(wire.logs_bloom)), receipts_root })
     }
 }
 
@@ -71,7 +100,7 @@ mod tests {
         let zeros = |bytes: usize| format!("0x{}", "00".repeat(bytes));
         let mut json = serde_json::json!({
             "number": "0x1f", "hash": zeros(32), "parentHash": zeros(32), "timestamp": "0x5",
-            "logsBloom": zeros(256), "transactions": [], "difficulty": "0x0",
+            "logsBloom": zeros(256), "receiptsRoot": zeros(32), "transactions": [], "difficulty": "0x0",
         });
         let ReadHeader(header) = serde_json::from_str(&json.to_string()).expect("a header");
         assert_eq!((header.block.number, header.block.timestamp_s), (31, 5));

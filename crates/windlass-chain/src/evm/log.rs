@@ -107,6 +107,9 @@ struct Wire {
     topics: Topics,
     #[serde(deserialize_with = "hex::de")]
     data: Vec<u8>,
+    /// Whether it has left the chain: such a log is no answer to a question about the chain.
+    #[serde(default, rename = "removed", deserialize_with = "not_removed")]
+    _removed: (),
 }
 
 impl From<Wire> for RpcLog {
@@ -114,12 +117,20 @@ impl From<Wire> for RpcLog {
         Self {
             block: BlockRef { number: wire.block_number, hash: B256::from(wire.block_hash) },
             log_index: wire.log_index,
-            timestamp_s: wire.block_timestamp.map(|Hex(seconds)| seconds),
+            // Some nodes write zero where they do not know.
+            timestamp_s: wire.block_timestamp.map(|Hex(seconds)| seconds).filter(|seconds| *seconds > 0),
             transaction_hash: B256::from(wire.transaction_hash),
             address: Address::from(wire.address),
             topics: wire.topics,
             data: Bytes::from(wire.data),
         }
+    }
+}
+
+fn not_removed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
+    match Option::<bool>::deserialize(deserializer)? {
+        Some(true) => Err(D::Error::custom("a log that was removed")),
+        _ => Ok(()),
     }
 }
 
@@ -189,8 +200,10 @@ mod tests {
         let mut value = json(0);
         value["blockTimestamp"] = "0x65".into();
         assert_eq!(read(&value).expect("a log").timestamp_s, Some(101));
-        value["blockTimestamp"] = serde_json::Value::Null;
-        assert_eq!(read(&value).expect("a log").timestamp_s, None);
+        for unknown in [serde_json::Value::Null, "0x0".into()] {
+            value["blockTimestamp"] = unknown;
+            assert_eq!(read(&value).expect("a log").timestamp_s, None);
+        }
     }
 
     #[test]
@@ -200,6 +213,11 @@ mod tests {
             let mut value = json(1);
             value[key] = wrong.into();
             assert!(read(&value).is_err(), "{key}");
+        }
+        for (removed, refused) in [(true.into(), true), (false.into(), false), (serde_json::Value::Null, false)] {
+            let mut value = json(1);
+            value["removed"] = removed;
+            assert_eq!(read(&value).is_err(), refused, "{value}");
         }
         let mut pending = json(1);
         pending["blockNumber"] = serde_json::Value::Null;

@@ -1,34 +1,46 @@
-//! A lean JSON-RPC client for EVM nodes.
+//! EVM chains over JSON-RPC.
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | [`client`] | [`EvmRpc`]: the methods, one call each |
+//! | [`client`], `batch` | [`EvmRpc`]: the methods of one endpoint, one call each or many headers in one message |
+//! | [`reader`] | [`EvmReader`]: an endpoint behind the core's port, its answers checked |
+//! | `check` | whether logs are what was asked for |
+//! | `learn` | how many blocks to ask for next |
 //! | `endpoint` | the URL, and what of it may be shown |
 //! | `scrub` | taking its keys out of what a provider says |
-//! | `transport` | one POST, bounded in time and size |
+//! | `transport`, `ws` | messages over HTTP or a WebSocket, bounded in time and size; [`EvmHeads`] |
 //! | `envelope` | JSON-RPC's request and answer |
 //! | [`error`] | [`RpcError`]: what went wrong, whether and when to try again |
 //! | [`range_limit`] | what providers say when a log range is too large |
-//! | [`header`], [`log`] | blocks and logs, read without a detour |
-//! | [`reader`] | an endpoint behind the core's port |
+//! | [`header`], [`log`], `receipt` | blocks, logs and receipts, read without a detour |
 //! | `hex` | hexadecimal to fixed arrays |
 
+mod batch;
+mod check;
 pub mod client;
 mod endpoint;
 mod envelope;
 pub mod error;
 mod header;
 mod hex;
+mod learn;
 pub mod log;
+pub mod pool;
 pub mod range_limit;
 pub mod reader;
+mod receipt;
 mod scrub;
 mod transport;
+pub mod ws;
 
+pub use batch::{MAX_BATCH_CALLS, MAX_MESSAGES_AT_ONCE};
 pub use client::EvmRpc;
 pub use endpoint::{parse_url, redacted};
 pub use error::RpcError;
+pub use learn::{LearnOptions, Learned, MAX_LESSONS};
 pub use log::RpcLog;
-pub use range_limit::RangeAdvice;
+pub use pool::{EndpointStatus, EvmPool, MAX_TRIES, PoolOptions};
+pub use range_limit::{RangeAdvice, RangeLimit};
 pub use reader::EvmReader;
-pub use transport::{MAX_BODY_BYTES, MAX_SMALL_BODY_BYTES, REQUEST_TIMEOUT};
+pub use transport::{MAX_BODY_BYTES, MAX_RANGE_BODY_BYTES, MAX_SMALL_BODY_BYTES, REQUEST_TIMEOUT};
+pub use ws::heads::{EvmHeads, HeadsOptions};

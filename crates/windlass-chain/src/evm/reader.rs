@@ -1,47 +1,129 @@
 //! An endpoint behind the core's port: what the loops read a chain through.
+//!
+//! Answers are checked as far as one endpoint's word can be: they are about what was
+//! asked for, in order and without contradiction. Whether they are true is for the caller.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use windlass_core::chain::{B256, ChainId};
+use tokio::time::Instant;
+use windlass_core::chain::{Address, B256, BlockHeader, BlockRef, Bytes, ChainId};
 use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
-use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan};
+use windlass_core::reader::{
+    BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan, Receipts,
+};
 
+use super::check;
 use super::client::EvmRpc;
 use super::error::RpcError;
-use super::log;
-use super::range_limit::RangeAdvice;
+use super::header;
+use super::learn::{Answered, LearnOptions, Learner};
+use super::log::RpcLog;
+use super::range_limit::{BEYOND_HEAD, RangeAdvice};
+use super::receipt::{self, UnknownType};
 
-/// How nodes say that they do not have a block that was asked for by its hash.
+/// How nodes say that they do not have a block that was asked for.
 const UNKNOWN_BLOCK_WORDS: [&str; 4] =
     ["unknown block", "block not found", "header not found", "unknown hash"];
+/// How they say that they do not offer a method.
+const UNKNOWN_METHOD_WORDS: [&str; 5] = [
+    "method not found",
+    "does not exist/is not available",
+    "method not supported",
+    "unsupported method",
+    "method is not available",
+];
+/// JSON-RPC's code for it.
+const UNKNOWN_METHOD_CODE: i64 = -32601;
 
 /// Reads one chain through one endpoint.
 #[derive(Debug, Clone)]
 pub struct EvmReader {
     rpc: EvmRpc,
     chain: ChainId,
+    learner: Arc<Learner>,
+    /// Whether the endpoint has said that it does not tell receipts.
+    no_receipts: Arc<AtomicBool>,
 }
 
 impl EvmReader {
     /// A reader of a chain that the endpoint is known to serve.
     pub fn new(rpc: EvmRpc, chain: ChainId) -> Self {
-        Self { rpc, chain }
+        Self::with_options(rpc, chain, LearnOptions::default())
     }
 
-    /// The times of blocks whose logs came without one, one header each.
-    async fn missing_times(&self, logs: &[log::RpcLog]) -> Result<BTreeMap<B256, u64>, ChainError> {
-        let mut times = BTreeMap::new();
-        for block in logs.iter().filter(|log| log.timestamp_s.is_none()).map(|log| log.block) {
-            if times.contains_key(&block.hash) {
-                continue;
+    /// The same, with another idea of what a good answer is.
+    pub fn with_options(rpc: EvmRpc, chain: ChainId, options: LearnOptions) -> Self {
+        Self { rpc, chain, learner: Arc::new(Learner::new(options)), no_receipts: Arc::default() }
+    }
+
+    /// Scheme, host and port: what may be printed.
+    pub fn place(&self) -> &str {
+        self.rpc.place()
+    }
+
+    pub(crate) fn learner(&self) -> &Learner {
+        &self.learner
+    }
+
+    /// Asks for a range and learns from how that went.
+    async fn range_logs(&self, range: BlockRange, filter: &LogFilter) -> Result<Vec<RpcLog>, RpcError> {
+        let blocks = (range.to - range.from).saturating_add(1);
+        let start = Instant::now();
+        let answer = self.rpc.logs(range, filter).await;
+        match &answer {
+            Ok(logs) => {
+                let answered = Answered { blocks, logs: logs.len() as u64, took: start.elapsed() };
+                self.learner.answered(filter, answered);
             }
-            let found = self.rpc.header(BlockTag::Hash(block.hash)).await?;
-            let unknown = || ChainError::new(ChainErrorKind::UnknownBlock, format!("block {block} is gone"));
-            times.insert(block.hash, found.ok_or_else(unknown)?.block.timestamp_s);
+            Err(error) => self.learner.failed(filter, blocks, error),
+        }
+        answer
+    }
+
+    /// The times of blocks whose logs came without one, a header each.
+    async fn missing_times(&self, logs: &[RpcLog]) -> Result<HashMap<B256, u64>, ChainError> {
+        let mut blocks: Vec<BlockRef> =
+            logs.iter().filter(|log| log.timestamp_s.is_none()).map(|log| log.block).collect();
+        blocks.dedup();
+        if blocks.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let tags: Vec<BlockTag> = blocks.iter().map(|block| BlockTag::Hash(block.hash)).collect();
+        let headers = self.rpc.headers(&tags).await?;
+        let mut times = HashMap::with_capacity(blocks.len());
+        for (block, header) in blocks.into_iter().zip(headers) {
+            let gone = || ChainError::new(ChainErrorKind::UnknownBlock, format!("block {block} is gone"));
+            let found = header.ok_or_else(|| self.named(gone()))?.block;
+            if found.block_ref() != block {
+                return Err(self.another_block(format_args!("block {block}"), found.block_ref()));
+            }
+            times.insert(block.hash, found.timestamp_s);
         }
         Ok(times)
+    }
+
+    /// A header is only taken if it is of the block that was asked for.
+    fn checked(&self, asked: BlockTag, found: Option<Header>) -> Result<Option<Header>, ChainError> {
+        match found {
+            Some(header) if !header::answers(asked, &header) => {
+                Err(self.another_block(format_args!("{asked:?}"), header.block.block_ref()))
+            }
+            found => Ok(found),
+        }
+    }
+
+    /// An error that says whose answer it is about.
+    fn named(&self, error: ChainError) -> ChainError {
+        ChainError { message: format!("{}: {}", self.place(), error.message), ..error }
+    }
+
+    fn another_block(&self, asked: std::fmt::Arguments<'_>, found: BlockRef) -> ChainError {
+        let message = format!("{} was asked for {asked} and sent block {found}", self.place());
+        ChainError::new(ChainErrorKind::Malformed, message)
     }
 }
 
@@ -52,37 +134,58 @@ impl ChainReader for EvmReader {
     }
 
     async fn header(&self, block: BlockTag) -> Result<Option<Header>, ChainError> {
-        Ok(self.rpc.header(block).await?)
+        let found = self.rpc.header(block).await?;
+        self.checked(block, found)
+    }
+
+    async fn headers(&self, numbers: &[u64]) -> Result<Vec<Option<Header>>, ChainError> {
+        let tags: Vec<BlockTag> = numbers.iter().map(|number| BlockTag::Number(*number)).collect();
+        let headers = self.rpc.headers(&tags).await?;
+        tags.into_iter().zip(headers).map(|(asked, found)| self.checked(asked, found)).collect()
     }
 
     async fn logs(&self, span: LogSpan, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
         let mut logs = match span {
             LogSpan::Block(hash) => self.rpc.logs_by_hash(hash, filter).await?,
-            LogSpan::Range(range) => self.rpc.logs(range, filter).await?,
+            LogSpan::Range(range) => self.range_logs(range, filter).await?,
         };
-        check_span(span, &logs)?;
-        logs.sort_by_key(|log| (log.block.number, log.log_index));
+        check::check(span, filter, &mut logs).map_err(|error| self.named(error))?;
         let times = self.missing_times(&logs).await?;
-        let event = |log: log::RpcLog| {
+        let event = |log: RpcLog| {
             let time = log.timestamp_s.or_else(|| times.get(&log.block.hash).copied()).unwrap_or_default();
             log.into_event(self.chain, time)
         };
         Ok(logs.into_iter().map(event).collect())
     }
-}
 
-/// Refuses logs of blocks that nobody asked for.
-fn check_span(span: LogSpan, logs: &[log::RpcLog]) -> Result<(), ChainError> {
-    let belongs = |log: &log::RpcLog| match span {
-        LogSpan::Block(hash) => log.block.hash == hash,
-        LogSpan::Range(BlockRange { from, to }) => (from..=to).contains(&log.block.number),
-    };
-    match logs.iter().find(|log| !belongs(log)) {
-        None => Ok(()),
-        Some(log) => Err(ChainError::new(
-            ChainErrorKind::Malformed,
-            format!("the endpoint sent a log of block {}, which was not asked for", log.block),
-        )),
+    async fn receipts(&self, block: &BlockHeader) -> Result<Option<Receipts>, ChainError> {
+        if self.no_receipts.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        match self.rpc.receipts(block.number).await {
+            Ok(None) => Ok(None),
+            Ok(Some(receipts)) => match receipt::read(self.chain, block, receipts).map_err(|error| self.named(error))? {
+                Ok(receipts) => Ok(Some(receipts)),
+                Err(UnknownType(kind)) => {
+                    tracing::debug!(block = block.number, kind, "a receipt's type is not known");
+                    Ok(None)
+                }
+            },
+            Err(error) if is_unknown_method(&error) => {
+                self.no_receipts.store(true, Ordering::Relaxed);
+                tracing::debug!(%error, "an endpoint does not tell receipts");
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn code(&self, address: Address, at: BlockTag) -> Result<Bytes, ChainError> {
+        Ok(self.rpc.code(address, at).await?)
+    }
+
+    fn range_size(&self, filter: &LogFilter) -> u64 {
+        self.learner.size(filter)
     }
 }
 
@@ -109,5 +212,11 @@ impl From<RpcError> for ChainError {
 
 fn is_unknown_block(message: &str) -> bool {
     let words = message.to_lowercase();
-    UNKNOWN_BLOCK_WORDS.iter().any(|phrase| words.contains(phrase))
+    UNKNOWN_BLOCK_WORDS.iter().chain(&BEYOND_HEAD).any(|phrase| words.contains(phrase))
+}
+
+fn is_unknown_method(error: &RpcError) -> bool {
+    let RpcError::Refused { code, message, .. } = error else { return false };
+    let words = message.to_lowercase();
+    *code == UNKNOWN_METHOD_CODE || UNKNOWN_METHOD_WORDS.iter().any(|phrase| words.contains(phrase))
 }

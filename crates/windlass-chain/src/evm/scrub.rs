@@ -84,7 +84,8 @@ fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     ![before, after].into_iter().flatten().any(char::is_alphanumeric)
 }
 
-fn percent_decoded(piece: &str) -> String {
+/// A piece of a URL as it was meant.
+pub(super) fn percent_decoded(piece: &str) -> String {
     // What a query says of `+` does not hold elsewhere; spaces are no part of keys.
     let pair = format!("k={}", piece.replace('+', "%2B"));
     url::form_urlencoded::parse(pair.as_bytes()).map(|(_, value)| value.into_owned()).collect()

@@ -25,7 +25,7 @@ async fn numbers_and_ids() {
 async fn a_header_or_none() {
     let header = json!({
         "number": "0x10", "hash": word(1), "parentHash": word(2), "timestamp": "0x64",
-        "logsBloom": format!("0x{}", "ff".repeat(256)), "uncles": [], "size": "0x1",
+        "logsBloom": format!("0x{}", "ff".repeat(256)), "receiptsRoot": word(3), "uncles": [], "size": "0x1",
     });
     let server = serve(result(&header.to_string()));
     let found = server.client().header(BlockTag::Number(16)).await.expect("an answer").expect("a header");

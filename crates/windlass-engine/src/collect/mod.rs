@@ -1,9 +1,34 @@
 //! Collect: what happens on a chain, stored exactly once in effect.
 //!
-//! [`follow`] walks from block to block behind the head, by parent links, and
-//! commits each block's logs together with the cursor, under a lease that one
-//! worker per chain holds. A reorg walks back to the common ancestor and takes
-//! back what stood above it in one commit.
+//! | file | what it holds |
+//! | --- | --- |
+//! | [`chain`] | one chain: what its loops share |
+//! | [`catalog`] | the sources that this process knows |
+//! | [`head`] | follows the head block by block, survives reorgs, keeps the plan |
+//! | [`backfill`] | goes over the past in leased ranges |
+//! | [`audit`] | proves that nothing is missing, extra or altered |
+//! | [`sight`] | where a chain stands |
+//! | [`deployment`] | where a contract came to be |
+//! | [`names`] | under which names all this is stored |
+//! | `ledger` | the plan and the cursors as they stand in the store |
+//! | [`compare`] | what is stored against what the chain says |
+//! | `routing` | what sorts logs into tables |
+//! | `persist` | writes that outlast passing trouble |
+//!
+//! Invariants: one worker at a time follows a chain's head and changes its plan,
+//! under a lease; a range's rows and the end of its job are one commit, and so are
+//! a block's rows, its header and the head's cursor.
 
-mod ancestor;
-pub mod follow;
+pub mod audit;
+pub mod backfill;
+pub mod catalog;
+pub mod chain;
+pub mod compare;
+pub mod deployment;
+pub mod error;
+pub mod head;
+mod ledger;
+pub mod names;
+mod persist;
+mod routing;
+pub mod sight;

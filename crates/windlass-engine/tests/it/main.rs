@@ -3,4 +3,5 @@
 // Simulations print how often each kind of fault really happened.
 #![allow(clippy::print_stdout)]
 
-mod follow;
+mod collect;
+mod devnet;

@@ -47,12 +47,20 @@ impl Events for PostgresStore {
 }
 
 /// Takes back logs and headers from a block on; says how many logs there were.
-pub(crate) async fn retract(tx: &Tx, chain: ChainId, from_block: u64) -> Outcome<Written> {
+pub(crate) async fn retract(tx: &Tx, chain: ChainId, from_block: u64) -> Outcome<u64> {
     let from = signed("block", from_block)?;
     let sql = "DELETE FROM block WHERE chain_id = $1 AND number >= $2";
     tx.execute(sql, &[&chain.as_i64(), &from]).await?;
     let sql = "DELETE FROM event WHERE chain_id = $1 AND block_number >= $2";
-    tx.execute(sql, &[&chain.as_i64(), &from]).await.map(Written::Rows)
+    tx.execute(sql, &[&chain.as_i64(), &from]).await
+}
+
+/// Forgets headers below a block; says how many.
+pub(crate) async fn forget_blocks(tx: &Tx, chain: ChainId, below: u64) -> Outcome<Written> {
+    // No header stands above that number.
+    let below = i64::try_from(below).unwrap_or(i64::MAX);
+    let sql = "DELETE FROM block WHERE chain_id = $1 AND number < $2";
+    tx.execute(sql, &[&chain.as_i64(), &below]).await.map(Written::Rows)
 }
 
 async fn page(tx: &Tx, chain: ChainId, from: (i64, i64), limit: u32) -> Outcome<Vec<LogEvent>> {

@@ -82,7 +82,8 @@ async fn messages(tx: &Tx, lanes: &[Lane], sink: &Sink, max_per_lane: u32) -> Ou
     rows.iter().map(|row| Ok(Found { lane: get(row, 0)?, message: read(row)? })).collect()
 }
 
-fn read(row: &Row) -> Outcome<Message> {
+/// A message, behind whatever stands in the first column.
+pub(super) fn read(row: &Row) -> Outcome<Message> {
     Ok(Message {
         seq: get(row, 1)?,
         idempotency_key: get(row, 2)?,

@@ -4,6 +4,7 @@
 mod claim;
 mod dead;
 mod deliver;
+mod list;
 mod publish;
 mod sink;
 
@@ -11,9 +12,9 @@ use async_trait::async_trait;
 use windlass_core::commit::Durability;
 use windlass_core::error::StoreResult;
 use windlass_core::job::JobId;
-use windlass_core::name::Sink;
+use windlass_core::name::{Partition, Sink};
 use windlass_core::outbox::{
-    ClaimedMessages, DeadMessage, DeliveryFailure, DeliveryHold, MAX_CLAIMED_MESSAGES, MessageClaim,
+    ClaimedMessages, DeadMessage, DeliveryFailure, DeliveryHold, MAX_CLAIMED_MESSAGES, Message, MessageClaim,
     SinkDepth, SinkStart,
 };
 use windlass_core::store::Outbox;
@@ -59,6 +60,10 @@ impl Outbox for PostgresStore {
     /// Relaxed: messages that a crash brings back are pruned the next time.
     async fn prune_outbox(&self, limit: u32) -> StoreResult<u64> {
         self.write(Durability::Relaxed, &(), |tx, ()| Box::pin(sink::prune(tx, limit))).await
+    }
+
+    async fn messages(&self, partition: &Partition, after: i64, limit: u32) -> StoreResult<Vec<Message>> {
+        self.read(partition, |tx, partition| Box::pin(list::behind(tx, partition, after, limit))).await
     }
 
     async fn outbox_depth(&self) -> StoreResult<Vec<SinkDepth>> {

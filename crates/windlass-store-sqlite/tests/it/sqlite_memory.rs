@@ -50,5 +50,6 @@ scripts! {
     leases_answer_as_the_model_does: LeaseScript;
     jobs_answer_as_the_model_does: JobScript;
     the_outbox_answers_as_the_model_does: OutboxScript;
+    tables_answer_as_the_model_does: TableScript;
     the_whole_store_answers_as_the_model_does: WholeScript;
 }

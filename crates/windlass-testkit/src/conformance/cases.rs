@@ -127,6 +127,52 @@ macro_rules! conformance {
                 a_reorg_takes_back_and_adds_in_one_commit
                 state_is_kept_replaced_and_forgotten
             }
+            tables {
+                tables_are_made_once_and_listed_by_name
+                a_table_that_holds_something_else_is_a_conflict
+                names_and_columns_that_are_kept_back_are_refused
+                words_of_sql_are_names_like_any_other
+                a_table_has_as_many_columns_as_are_allowed
+                a_dropped_table_is_gone_and_its_name_is_free
+                one_of_many_makes_a_table
+                tables_and_counts_survive_a_restart
+                tables_have_a_limit
+            }
+            rows {
+                rows_read_back_exactly
+                text_with_nul_is_kept_alike_by_every_store
+                rows_are_stored_once_however_often_they_come
+                stored_rows_are_not_overwritten
+                rows_out_of_order_are_kept_in_order
+                a_row_of_another_fork_refuses_the_commit
+                rows_for_an_unknown_or_other_table_are_refused
+                erasing_takes_out_the_rows_of_these_blocks
+                a_reorg_takes_back_the_rows_of_every_table_of_its_chain
+                headers_below_a_block_are_forgotten
+                rows_of_a_refused_commit_are_not_seen
+                a_zombie_can_neither_add_nor_take_rows
+                many_writers_of_one_table_keep_its_count
+                the_same_rows_written_at_once_are_stored_once
+            }
+            questions {
+                pages_meet_every_row_once_in_both_orders
+                a_page_begins_behind_any_key
+                a_page_has_a_limit
+                an_empty_table_answers
+                every_comparison_works_on_every_kind
+                flags_are_compared_too
+                conditions_look_at_where_a_log_stands
+                all_conditions_are_met_together_and_page_by_page
+                questions_that_do_not_fit_are_refused
+            }
+            sums {
+                totals_pass_256_bits
+                a_total_of_nothing_is_zero
+                totals_come_by_a_shared_value_in_its_order
+                totals_come_by_contract_and_flag
+                totals_are_of_the_rows_that_meet_the_conditions
+                what_is_no_number_has_no_total
+            }
             publish {
                 messages_are_numbered_without_gaps_per_partition
                 a_commit_rolled_back_leaves_no_gap

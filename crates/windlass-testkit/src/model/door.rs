@@ -55,6 +55,9 @@ impl Model {
         match write {
             Write::Events(events) => self.add_events(events),
             Write::Blocks { chain, headers } => self.add_blocks(*chain, headers),
+            Write::Rows(rows) => self.add_rows(rows),
+            Write::EraseRows { table, blocks, contracts } => self.erase_rows(table, *blocks, contracts),
+            Write::ForgetBlocks { chain, below } => Ok(self.forget_blocks(*chain, *below)),
             Write::Retract { chain, from_block } => Ok(self.retract(*chain, *from_block)),
             Write::SeedCursor { name, start } => Ok(self.seed(name, start)),
             Write::AdvanceCursor { name, to, rule } => self.advance(name, to, *rule),

@@ -62,6 +62,16 @@ impl Model {
         if gone > 0 {
             self.tally.hit("logs retracted");
         }
+        Written::Rows(gone as u64 + self.retract_rows(chain, from_block))
+    }
+
+    pub(super) fn forget_blocks(&mut self, chain: ChainId, below: u64) -> Written {
+        let before = self.blocks.len();
+        self.blocks.retain(|(of, number), _| *of != chain || *number >= below);
+        let gone = before - self.blocks.len();
+        if gone > 0 {
+            self.tally.hit("headers forgotten");
+        }
         Written::Rows(gone as u64)
     }
 

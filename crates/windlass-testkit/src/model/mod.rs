@@ -19,6 +19,7 @@ mod lane;
 mod lease;
 mod outbox;
 mod range;
+mod table;
 mod tally;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,9 +31,11 @@ use windlass_core::job::JobId;
 use windlass_core::lease::LeaseRow;
 use windlass_core::name::{CursorName, LeaseName, Partition, Sink, StateKey};
 use windlass_core::outbox::Message;
+use windlass_core::table::Identifier;
 use windlass_core::time::Timestamp;
 
 pub(crate) use lane::Lane;
+use table::Table;
 pub use tally::Tally;
 
 /// A whole store, as data.
@@ -49,6 +52,7 @@ pub struct Model {
     events: BTreeMap<(ChainId, u64, u32), LogEvent>,
     blocks: BTreeMap<(ChainId, u64), BlockHeader>,
     state: BTreeMap<StateKey, String>,
+    tables: BTreeMap<Identifier, Table>,
     /// How often what happened.
     pub tally: Tally,
 }

@@ -3,7 +3,7 @@
 use windlass_core::commit::Written;
 use windlass_core::job::JobId;
 use windlass_core::name::{Partition, Sink};
-use windlass_core::outbox::{Message, NewMessage, SinkDepth, SinkStart};
+use windlass_core::outbox::{MAX_CLAIMED_MESSAGES, Message, NewMessage, SinkDepth, SinkStart};
 use windlass_core::store::sink_queue;
 use windlass_core::time::Timestamp;
 
@@ -109,6 +109,12 @@ impl Model {
             self.tally.hit("outbox pruned");
         }
         pruned
+    }
+
+    pub(crate) fn messages(&self, partition: &Partition, after: i64, limit: u32) -> Vec<Message> {
+        let kept = self.partitions.get(partition).into_iter().flat_map(|partition| partition.kept.values());
+        let behind = kept.filter(|kept| kept.only_sink.is_none() && kept.message.seq > after);
+        behind.map(|kept| kept.message.clone()).take(limit.min(MAX_CLAIMED_MESSAGES) as usize).collect()
     }
 
     pub(crate) fn outbox_depth(&self) -> Vec<SinkDepth> {

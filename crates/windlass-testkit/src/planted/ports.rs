@@ -1,5 +1,6 @@
 //! The ports of a faulty store: everything goes through, but for the fault.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,12 +13,16 @@ use windlass_core::job::{
     ClaimedJob, JobClaim, JobFailure, JobFilter, JobId, JobRow, JobTicket, QueueCounts,
 };
 use windlass_core::lease::Lease;
-use windlass_core::name::{CursorName, LeaseName, Owner, Sink, StateKey};
+use windlass_core::name::{CursorName, LeaseName, Owner, Partition, Sink, StateKey};
 use windlass_core::outbox::{
-    ClaimedMessages, DeadMessage, DeliveryFailure, DeliveryHold, MessageClaim, SinkDepth, SinkStart,
+    ClaimedMessages, DeadMessage, DeliveryFailure, DeliveryHold, Message, MessageClaim, SinkDepth, SinkStart,
 };
 use windlass_core::range::{BlockRange, RangeClaim};
-use windlass_core::store::{Cursors, Door, Events, Health, Jobs, Leases, Outbox, Ranges, StoreInfo};
+use windlass_core::row_query::{Condition, RowQuery, SumGroup, SumQuery};
+use windlass_core::store::{
+    Cursors, Door, Events, Health, Jobs, Leases, Outbox, Ranges, StoreInfo, TableInfo, Tables,
+};
+use windlass_core::table::{EventRow, Identifier, TableSpec};
 use windlass_core::time::Timestamp;
 
 use super::Planted;
@@ -148,6 +153,10 @@ impl Outbox for Planted {
         self.inner.prune_outbox(limit).await
     }
 
+    async fn messages(&self, partition: &Partition, after: i64, limit: u32) -> StoreResult<Vec<Message>> {
+        self.inner.messages(partition, after, limit).await
+    }
+
     async fn outbox_depth(&self) -> StoreResult<Vec<SinkDepth>> {
         self.inner.outbox_depth().await
     }
@@ -169,6 +178,33 @@ impl Events for Planted {
 
     async fn state(&self, key: &StateKey) -> StoreResult<Option<String>> {
         self.inner.state(key).await
+    }
+}
+
+#[async_trait]
+impl Tables for Planted {
+    async fn create_tables(&self, tables: &[Arc<TableSpec>]) -> StoreResult<Vec<Identifier>> {
+        self.inner.create_tables(tables).await
+    }
+
+    async fn drop_table(&self, name: &Identifier) -> StoreResult<bool> {
+        self.inner.drop_table(name).await
+    }
+
+    async fn list_tables(&self) -> StoreResult<Vec<TableInfo>> {
+        self.inner.list_tables().await
+    }
+
+    async fn rows(&self, query: &RowQuery) -> StoreResult<Vec<EventRow>> {
+        self.inner.rows(query).await
+    }
+
+    async fn count_rows(&self, table: &Identifier, conditions: &[Condition]) -> StoreResult<u64> {
+        self.inner.count_rows(table, conditions).await
+    }
+
+    async fn sum_rows(&self, query: &SumQuery) -> StoreResult<Vec<SumGroup>> {
+        self.inner.sum_rows(query).await
     }
 }
 

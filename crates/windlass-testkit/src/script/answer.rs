@@ -7,8 +7,11 @@ use windlass_core::error::StoreError;
 use windlass_core::event::LogEvent;
 use windlass_core::job::{ClaimedJob, JobId, JobRow, JobTicket, QueueCounts};
 use windlass_core::lease::Lease;
-use windlass_core::outbox::{ClaimedMessages, DeadMessage, SinkDepth};
+use windlass_core::outbox::{ClaimedMessages, DeadMessage, Message, SinkDepth};
 use windlass_core::range::BlockRange;
+use windlass_core::row_query::SumGroup;
+use windlass_core::store::TableInfo;
+use windlass_core::table::{EventRow, Identifier};
 
 /// The answer to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +35,11 @@ pub(super) enum Answer {
     Events(Vec<LogEvent>),
     Blocks(Vec<BlockHeader>),
     Text(Option<String>),
+    Names(Vec<Identifier>),
+    Tables(Vec<TableInfo>),
+    EventRows(Vec<EventRow>),
+    Totals(Vec<SumGroup>),
+    Kept(Vec<Message>),
     Refused(String),
     /// The store went away before it answered: the call was carried out, or it was not.
     Lost,

@@ -1,6 +1,7 @@
 //! Asking: the same call, put to the model or to a store.
 
 use windlass_core::error::StoreResult;
+use windlass_core::outbox::MAX_CLAIMED_MESSAGES;
 use windlass_core::store::{MAX_EVENT_PAGE, Store};
 use windlass_core::time::Timestamp;
 
@@ -56,6 +57,13 @@ fn model_answer(model: &mut Model, call: &Call, now: Timestamp) -> StoreResult<A
         Call::CountEvents(chain) => Answer::Count(model.count_events(*chain)),
         Call::Blocks(chain) => Answer::Blocks(model.blocks(*chain, 0, MAX_EVENT_PAGE)),
         Call::State(key) => Answer::Text(model.state(key)),
+        Call::CreateTables(tables) => Answer::Names(model.create_tables(tables)?),
+        Call::DropTable(name) => Answer::Flag(model.drop_table(name)),
+        Call::ListTables => Answer::Tables(model.list_tables()),
+        Call::Rows(query) => Answer::EventRows(model.rows(query)?),
+        Call::CountRows(name, conditions) => Answer::Count(model.count_rows(name, conditions)?),
+        Call::SumRows(query) => Answer::Totals(model.sum_rows(query)?),
+        Call::Messages(partition) => Answer::Kept(model.messages(partition, 0, MAX_CLAIMED_MESSAGES)),
     })
 }
 
@@ -93,6 +101,13 @@ async fn store_answer(store: &dyn Store, call: &Call) -> StoreResult<Answer> {
         Call::CountEvents(chain) => Answer::Count(store.count_events(*chain).await?),
         Call::Blocks(chain) => Answer::Blocks(store.blocks(*chain, 0, MAX_EVENT_PAGE).await?),
         Call::State(key) => Answer::Text(store.state(key).await?),
+        Call::CreateTables(tables) => Answer::Names(store.create_tables(tables).await?),
+        Call::DropTable(name) => Answer::Flag(store.drop_table(name).await?),
+        Call::ListTables => Answer::Tables(store.list_tables().await?),
+        Call::Rows(query) => Answer::EventRows(store.rows(query).await?),
+        Call::CountRows(name, conditions) => Answer::Count(store.count_rows(name, conditions).await?),
+        Call::SumRows(query) => Answer::Totals(store.sum_rows(query).await?),
+        Call::Messages(partition) => Answer::Kept(store.messages(partition, 0, MAX_CLAIMED_MESSAGES).await?),
     })
 }
 

@@ -1,14 +1,17 @@
 //! A call of a port as data, so that a store and the model can be asked the same.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_core::chain::ChainId;
 use windlass_core::commit::{Commit, Fence, Write};
 use windlass_core::job::{JobClaim, JobFailure, JobFilter, JobId, JobTicket};
 use windlass_core::lease::Lease;
-use windlass_core::name::{CursorName, LeaseName, Owner, Sink, StateKey};
+use windlass_core::name::{CursorName, LeaseName, Owner, Partition, Sink, StateKey};
 use windlass_core::outbox::{DeliveryFailure, DeliveryHold, MessageClaim, SinkStart};
 use windlass_core::range::RangeClaim;
+use windlass_core::row_query::{Condition, RowQuery, SumQuery};
+use windlass_core::table::{Identifier, TableSpec};
 
 /// One call of one port.
 #[derive(Debug, Clone)]
@@ -41,6 +44,13 @@ pub(super) enum Call {
     CountEvents(ChainId),
     Blocks(ChainId),
     State(StateKey),
+    CreateTables(Vec<Arc<TableSpec>>),
+    DropTable(Identifier),
+    ListTables,
+    Rows(RowQuery),
+    CountRows(Identifier, Vec<Condition>),
+    SumRows(SumQuery),
+    Messages(Partition),
 }
 
 impl Call {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use windlass_core::commit::{Commit, Write};
 use windlass_core::job::{JobClaim, JobFilter, MAX_CLAIMED_JOBS, MAX_LISTED_JOBS};
 use windlass_core::outbox::{MAX_CLAIMED_MESSAGES, MessageClaim};
+use windlass_core::row_query::{Comparison, Condition, MAX_ROW_PAGE, Place};
 use windlass_core::store::Store;
+use windlass_core::table::Value;
 use windlass_core::time::Timestamp;
 
 use super::answer::Answer;
@@ -13,6 +15,7 @@ use super::ask::{ask_model, ask_store};
 use super::call::Call;
 use super::lanes::Lanes;
 use super::op::Op;
+use super::tables::TABLES;
 use super::world::World;
 use crate::harness::Harness;
 use crate::make;
@@ -168,6 +171,16 @@ fn listings() -> Vec<Call> {
     for chain in [make::chain(1), make::chain(2)] {
         calls.extend([Call::Events(chain), Call::CountEvents(chain), Call::Blocks(chain)]);
     }
+    calls.push(Call::ListTables);
+    for number in 0..TABLES {
+        let name = format!("t{number}");
+        // A condition that every row meets has the rows counted, beside the count that is kept.
+        let place = Place::Block;
+        let any = Condition { place, comparison: Comparison::AtLeast, values: vec![Value::Integer(0)] };
+        calls.push(Call::CountRows(make::identifier(&name), vec![any]));
+        calls.push(Call::Rows(make::page(&name, MAX_ROW_PAGE)));
+    }
+    calls.extend((0..4).map(|number| Call::Messages(make::partition(&format!("p{number}")))));
     calls
 }
 

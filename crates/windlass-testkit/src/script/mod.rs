@@ -16,9 +16,10 @@ mod op;
 mod plan;
 mod profile;
 mod run;
+mod tables;
 mod transcript;
 mod world;
 
-pub use profile::{JobScript, LeaseScript, OutboxScript, Profile, WholeScript};
+pub use profile::{JobScript, LeaseScript, OutboxScript, Profile, TableScript, WholeScript};
 pub use run::{Budget, Report, SEED_VARIABLE, SOAK_VARIABLE, check, run, search};
 pub use transcript::{digest, fixed_script};

@@ -6,6 +6,8 @@
 
 use proptest::prelude::*;
 
+use super::tables::{TableOp, TableWrite};
+
 /// How far back in what was handed out; wraps around.
 pub(super) type Pick = u8;
 
@@ -113,6 +115,7 @@ pub(super) enum Op {
         fence: FenceOp,
         writes: Vec<WriteOp>,
     },
+    Table(TableOp),
 }
 
 /// What a commit stands on.
@@ -136,6 +139,7 @@ pub(super) enum WriteOp {
     Events { chain: u8, block: u8, fork: u8, count: u8 },
     Blocks { chain: u8, block: u8, fork: u8, count: u8 },
     Retract { chain: u8, from_block: u8 },
+    Table(TableWrite),
 }
 
 /// A job to put in.

@@ -11,6 +11,7 @@ use windlass_core::retry::Verdict;
 
 use super::call::Call;
 use super::op::{FenceOp, JobOp, Op, Pick, RANGE_CURSOR, WriteOp};
+use super::tables;
 use super::world::{World, pick};
 use crate::make;
 
@@ -36,6 +37,7 @@ pub(super) fn call(world: &World, op: &Op) -> Option<Call> {
         }
         Op::ReleaseLease { lease } => Call::ReleaseLease(pick(&world.leases, *lease)?.clone()),
         Op::Commit { fence, writes } => commit(world, fence, writes)?,
+        Op::Table(op) => tables::call(op),
         Op::RegisterSink { .. }
         | Op::ClaimMessages { .. }
         | Op::Deliver { .. }
@@ -197,6 +199,7 @@ fn write(world: &World, op: &WriteOp) -> Option<Write> {
         WriteOp::Retract { chain, from_block } => {
             Write::Retract { chain: make::chain(u64::from(*chain) + 1), from_block: u64::from(*from_block) }
         }
+        WriteOp::Table(op) => tables::write(op),
     })
 }
 

@@ -9,6 +9,7 @@ use proptest_state_machine::ReferenceStateMachine;
 use super::op::{
     Op, commit_op, fact_write, job_op, job_write, lease_op, message_write, outbox_op, range_write, weather,
 };
+use super::tables::{table_op, table_write};
 use super::world::World;
 
 /// A kind of script.
@@ -35,6 +36,10 @@ pub struct JobScript;
 /// The outbox.
 #[derive(Debug)]
 pub struct OutboxScript;
+
+/// Typed tables, and commits into them.
+#[derive(Debug)]
+pub struct TableScript;
 
 /// All of it together.
 #[derive(Debug)]
@@ -144,6 +149,37 @@ impl Profile for OutboxScript {
     }
 }
 
+impl Profile for TableScript {
+    const NAME: &'static str = "tables";
+    const MUST_HAPPEN: &'static [&'static str] = &[
+        "clock went back",
+        "handle lost",
+        "died before the answer",
+        "known table asked for again",
+        "table conflict",
+        "table dropped with rows",
+        "rows for a missing table refused",
+        "known rows left as they are",
+        "rows of another fork refused",
+        "rows erased",
+        "rows of several tables retracted",
+        "logs retracted",
+        "headers forgotten",
+        "full page behind a row",
+        "several totals",
+        "fenced commit taken",
+        "commit refused by a lease",
+        "writes rolled back by a later one",
+    ];
+
+    fn steps() -> Steps {
+        let write = prop_oneof![6 => table_write(), 3 => fact_write()].boxed();
+        with_crashes(
+            prop_oneof![4 => table_op(), 1 => lease_op(), 1 => weather(), 5 => commit_op(write)].boxed(),
+        )
+    }
+}
+
 impl Profile for WholeScript {
     const NAME: &'static str = "whole";
     const MUST_HAPPEN: &'static [&'static str] = &[
@@ -152,14 +188,21 @@ impl Profile for WholeScript {
         "dead by verdict",
         "dead by attempts",
         "clock went back",
+        "rows of several tables retracted",
+        "known rows left as they are",
     ];
 
     fn steps() -> Steps {
-        let write = prop_oneof![job_write(), message_write(), fact_write()].boxed();
-        with_crashes(
-            prop_oneof![2 => lease_op(), 5 => job_op(), 5 => outbox_op(), 3 => weather(), 5 => commit_op(write)]
-                .boxed(),
-        )
+        let write = prop_oneof![job_write(), message_write(), fact_write(), table_write()].boxed();
+        let op = prop_oneof![
+            2 => lease_op(),
+            5 => job_op(),
+            5 => outbox_op(),
+            3 => weather(),
+            2 => table_op(),
+            6 => commit_op(write),
+        ];
+        with_crashes(op.boxed())
     }
 }
 

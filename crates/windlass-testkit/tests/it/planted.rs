@@ -2,7 +2,9 @@
 
 use windlass_testkit::model_store::ModelHarness;
 use windlass_testkit::planted::{Fault, PlantedHarness, expect_found};
-use windlass_testkit::script::{Budget, JobScript, LeaseScript, OutboxScript, Profile, WholeScript, search};
+use windlass_testkit::script::{
+    Budget, JobScript, LeaseScript, OutboxScript, Profile, TableScript, WholeScript, search,
+};
 
 fn found<P: Profile>(fault: Fault) -> String {
     expect_found::<P, _>(Budget::standard(), fault, async || ModelHarness::default())
@@ -44,6 +46,16 @@ fn job_scripts_find_a_commit_in_two() {
 #[test]
 fn outbox_scripts_find_a_commit_in_two() {
     found::<OutboxScript>(Fault::CommitSplit);
+}
+
+#[test]
+fn table_scripts_find_a_commit_in_two() {
+    found::<TableScript>(Fault::CommitSplit);
+}
+
+#[test]
+fn table_scripts_find_a_commit_torn_by_a_crash() {
+    assert_mentions(&found::<TableScript>(Fault::CommitTorn), &["half a call was carried out"]);
 }
 
 #[test]

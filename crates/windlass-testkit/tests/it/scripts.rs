@@ -1,7 +1,9 @@
 //! Random scripts on the model itself: they meet everything they claim to.
 
 use windlass_testkit::model_store::ModelHarness;
-use windlass_testkit::script::{Budget, JobScript, LeaseScript, OutboxScript, WholeScript, check};
+use windlass_testkit::script::{
+    Budget, JobScript, LeaseScript, OutboxScript, TableScript, WholeScript, check,
+};
 
 async fn fresh() -> ModelHarness {
     ModelHarness::default()
@@ -20,6 +22,11 @@ fn job_scripts_meet_everything() {
 #[test]
 fn outbox_scripts_meet_everything() {
     check::<OutboxScript, _>(Budget::standard(), fresh);
+}
+
+#[test]
+fn table_scripts_meet_everything() {
+    check::<TableScript, _>(Budget::standard(), fresh);
 }
 
 #[test]

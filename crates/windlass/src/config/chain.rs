@@ -9,6 +9,8 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use windlass_core::chain::ChainId;
 
+use super::interval::Interval;
+use super::number::Number;
 use super::redact;
 use super::secret::{Secret, SecretError};
 
@@ -28,6 +30,51 @@ pub(crate) struct Chain {
     /// From when on a block is final: `finalized`, `safe`, or a depth in blocks.
     #[serde(default)]
     pub(crate) finality: Finality,
+    /// How many blocks behind the head still count as being there; five times as many are the past again.
+    #[serde(default = "batch_size")]
+    pub(crate) batch_size: Number<1, 1_000_000>,
+    /// How long a process that has died keeps the ranges and the head it held.
+    #[serde(default = "lease_ttl")]
+    pub(crate) lease_ttl: Interval<1_000, 86_400_000>,
+    /// How long to wait when there is nothing to do, while there is a past to catch up with.
+    #[serde(default = "historical_poll_interval")]
+    pub(crate) historical_poll_interval: PollInterval,
+    /// How long to wait when there is nothing to do at the head; news of a WebSocket come at once.
+    #[serde(default = "realtime_poll_interval")]
+    pub(crate) realtime_poll_interval: PollInterval,
+    /// How many ranges of the past this process collects at a time.
+    #[serde(default = "workers")]
+    pub(crate) workers: Number<1, 64>,
+    /// No range of the past is larger, in blocks, whatever an endpoint takes.
+    #[serde(default = "max_range")]
+    pub(crate) max_range: Number<1, 10_000_000>,
+}
+
+/// How long to wait with nothing to do.
+type PollInterval = Interval<10, 86_400_000>;
+
+const fn batch_size() -> Number<1, 1_000_000> {
+    Number::of(100)
+}
+
+const fn lease_ttl() -> Interval<1_000, 86_400_000> {
+    Interval::of_ms(120_000)
+}
+
+const fn historical_poll_interval() -> PollInterval {
+    Interval::of_ms(5_000)
+}
+
+const fn realtime_poll_interval() -> PollInterval {
+    Interval::of_ms(60_000)
+}
+
+const fn workers() -> Number<1, 64> {
+    Number::of(4)
+}
+
+const fn max_range() -> Number<1, 10_000_000> {
+    Number::of(1_000_000)
 }
 
 /// At least one endpoint.

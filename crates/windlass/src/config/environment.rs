@@ -66,28 +66,31 @@ fn unknown(name: &str, origin: Origin, root: &Schema) -> Problem {
     Problem::new(origin, "", "this variable names no setting").hint(Some(hint))
 }
 
-/// The variables there are, those of the chain that `name` may mean included.
+/// The variables there are, those of the chain or index that `name` may mean included.
 fn names(name: &str, root: &Schema) -> Vec<String> {
     let mut names = vec![FILE_VARIABLE.to_owned()];
     for (section, below) in root["properties"].as_object().into_iter().flatten() {
-        let (middle, below) = match below.get("additionalProperties").filter(|each| each.is_object()) {
-            Some(each) => (chain_name(name, section).map(|chain| format!("{SEPARATOR}{chain}")), each),
-            None => (Some(String::new()), below),
-        };
-        let keys = below["properties"].as_object().into_iter().flatten();
-        if let Some(middle) = middle {
-            let name = |key: &str| format!("{PREFIX}{section}{middle}{SEPARATOR}{key}").to_ascii_uppercase();
-            names.extend(keys.map(|(key, _)| name(key)));
+        let each = below.get("additionalProperties").filter(|each| each.is_object());
+        let keys = each.unwrap_or(below)["properties"].as_object().into_iter().flatten();
+        for (key, _) in keys {
+            let middle = match each {
+                Some(_) => named(name, section, key).map(|own| format!("{SEPARATOR}{own}")),
+                None => Some(String::new()),
+            };
+            let variable = |middle| format!("{PREFIX}{section}{middle}{SEPARATOR}{key}").to_ascii_uppercase();
+            names.extend(middle.map(variable));
         }
     }
     names
 }
 
-/// `POLYGON` in `WINDLASS_CHAIN_POLYGON_ID`.
-fn chain_name<'n>(name: &'n str, section: &str) -> Option<&'n str> {
+/// `POLYGON` in `WINDLASS_CHAIN_POLYGON_LEASE_TTL`, if the key is what the name ends
+/// with, or one that is as long in words.
+fn named<'n>(name: &'n str, section: &str, key: &str) -> Option<&'n str> {
     let rest = name.strip_prefix(PREFIX)?.strip_prefix(&section.to_ascii_uppercase())?;
-    let (chain, _) = rest.trim_start_matches('_').rsplit_once('_')?;
-    Some(chain)
+    let words = key.split('_').count();
+    let start = rest.rmatch_indices('_').nth(words - 1).map(|(at, _)| at)?;
+    Some(rest[..start].trim_matches('_')).filter(|own| !own.is_empty())
 }
 
 /// The text as the setting's type wants it: as it is for texts, a list of one for
@@ -97,6 +100,8 @@ fn value(text: &str, schema: Option<&Schema>) -> toml::Value {
     let kind = schema.and_then(|schema| schema["type"].as_str()).unwrap_or("");
     match kind {
         "string" => plain(),
+        // An address, which TOML would take for a number.
+        "" if text.starts_with("0x") => plain(),
         "array" if !text.trim_start().starts_with('[') => vec![text].into(),
         _ => match text.parse::<toml::Value>() {
             Ok(toml::Value::Table(_)) | Err(_) => plain(),

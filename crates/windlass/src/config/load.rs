@@ -100,6 +100,10 @@ fn anchored(mut config: Config, table: &Table, file: Option<&Path>) -> Config {
             (name, Chain { rpc, ..chain })
         })
         .collect();
+    for (name, index) in &mut config.index {
+        let folder = folder_of(&["index", &name.to_string(), "abi"]);
+        index.abi = index.abi.take().map(|abi| abi.anchored(&folder));
+    }
     config
 }
 

@@ -9,8 +9,8 @@
 //! | file | what it holds |
 //! | --- | --- |
 //! | [`sections`] | [`Config`], the whole |
-//! | [`database`], [`chain`], [`log`], [`api`], [`shutdown`] | a section each |
-//! | [`secret`], [`redact`], [`duration`] | values that need care |
+//! | [`database`], [`chain`], [`index`], [`log`], [`api`], [`shutdown`] | a section each |
+//! | [`secret`], [`redact`], [`duration`], [`interval`], [`number`] | values that need care |
 //! | [`origin`], [`tree`] | values, and where each came from |
 //! | [`mod@file`], [`environment`] | the layers |
 //! | [`schema`] | the JSON Schema, and unknown keys by it |
@@ -24,8 +24,11 @@ pub(crate) mod database;
 pub(crate) mod duration;
 pub(crate) mod environment;
 pub(crate) mod file;
+pub(crate) mod index;
+pub(crate) mod interval;
 pub(crate) mod load;
 pub(crate) mod log;
+pub(crate) mod number;
 pub(crate) mod origin;
 pub(crate) mod problem;
 pub(crate) mod redact;

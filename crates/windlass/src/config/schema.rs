@@ -27,8 +27,14 @@ pub(crate) fn at<'s>(schema: &'s Value, path: &[String]) -> Option<&'s Value> {
 }
 
 fn below<'s>(schema: &'s Value, key: &str) -> Option<&'s Value> {
-    let named = schema.get("properties").and_then(|properties| properties.get(key));
+    let named = properties(schema).find_map(|properties| properties.get(key));
     named.or_else(|| schema.get("additionalProperties").filter(|any| any.is_object()))
+}
+
+/// The keys of a table, or of the one form of a value that is a table.
+fn properties(schema: &Value) -> impl Iterator<Item = &serde_json::Map<String, Value>> {
+    let forms = schema.get("oneOf").and_then(Value::as_array).into_iter().flatten();
+    std::iter::once(schema).chain(forms).filter_map(|form| form.get("properties")?.as_object())
 }
 
 /// Takes every unknown key out of the table and reports it with the nearest known one.
@@ -48,10 +54,7 @@ pub(crate) fn refuse_unknown(table: &mut Table, schema: &Value, prefix: &str) ->
 }
 
 fn unknown(key: &str, origin: &super::origin::Origin, schema: &Value, prefix: &str) -> Problem {
-    let known: Vec<&str> = match schema.get("properties").and_then(Value::as_object) {
-        Some(properties) => properties.keys().map(String::as_str).collect(),
-        None => Vec::new(),
-    };
+    let known: Vec<&str> = properties(schema).flat_map(serde_json::Map::keys).map(String::as_str).collect();
     let hint = match nearest(key, known.iter().copied()) {
         Some(name) => Some(format!("did you mean `{name}`?")),
         None if known.is_empty() => None,

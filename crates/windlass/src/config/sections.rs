@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::api::Api;
 use super::chain::{Chain, ChainName};
 use super::database::Database;
+use super::index::{Index, IndexName};
 use super::log::Log;
 use super::shutdown::Shutdown;
 
@@ -19,6 +20,8 @@ pub(crate) struct Config {
     pub(crate) database: Database,
     /// The chains, each under a name of your choice.
     pub(crate) chain: BTreeMap<ChainName, Chain>,
+    /// What is collected, each under a name of your choice.
+    pub(crate) index: BTreeMap<IndexName, Index>,
     /// The HTTP interface.
     pub(crate) api: Api,
     /// What is logged, and how.

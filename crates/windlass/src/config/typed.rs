@@ -8,25 +8,25 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
 
-use super::chain::{Chain, ChainName};
+use super::index;
 use super::origin::Origin;
 use super::problem::Problem;
 use super::sections::Config;
 use super::tree::{self, Content, Node, Table};
 use super::words;
 
-/// The most chains of one configuration.
-const MAX_CHAINS: usize = 1_000;
+/// The most sections of one kind, such as chains or indexes.
+const MAX_NAMED: usize = 1_000;
 /// No section has more problems than this worth listing.
 const MAX_SECTION_PROBLEMS: usize = 100;
 
 /// Reads the sections, or reports every value that does not fit.
 pub(crate) fn read(mut table: Table) -> Result<Config, Vec<Problem>> {
     let mut reader = Reader { problems: Vec::new() };
-    let chain = table.remove("chain").map(|node| reader.chains(node)).unwrap_or_default();
     let config = Config {
         database: reader.section(table.remove("database"), "database"),
-        chain,
+        chain: reader.named(table.remove("chain"), "chain"),
+        index: reader.named(table.remove("index"), "index"),
         api: reader.section(table.remove("api"), "api"),
         log: reader.section(table.remove("log"), "log"),
         shutdown: reader.section(table.remove("shutdown"), "shutdown"),
@@ -43,20 +43,25 @@ impl Reader {
         node.and_then(|node| self.part(node, name)).unwrap_or_default()
     }
 
-    fn chains(&mut self, node: Node) -> BTreeMap<ChainName, Chain> {
-        let Some((_, chains)) = self.table(node, "chain") else { return BTreeMap::new() };
+    /// Sections that somebody has named, such as `[chain.polygon]`.
+    fn named<K, V>(&mut self, node: Option<Node>, section: &str) -> BTreeMap<K, V>
+    where
+        K: TryFrom<String, Error = String> + Ord,
+        V: DeserializeOwned,
+    {
         let mut read = BTreeMap::new();
-        if let Some(one_too_many) = chains.values().nth(MAX_CHAINS) {
-            let message = format!("there may be {MAX_CHAINS} chains, not {}", chains.len());
-            self.problems.push(Problem::new(one_too_many.origin.clone(), "chain", message));
+        let Some((_, named)) = node.and_then(|node| self.table(node, section)) else { return read };
+        if let Some(one_too_many) = named.values().nth(MAX_NAMED) {
+            let message = format!("there may be {MAX_NAMED} sections, not {}", named.len());
+            self.problems.push(Problem::new(one_too_many.origin.clone(), section, message));
             return read;
         }
-        for (name, node) in chains {
-            let (path, origin) = (format!("chain.{name}"), node.origin.clone());
-            let chain = self.part(node, &path);
-            match (ChainName::try_from(name), chain) {
-                (Ok(name), Some(chain)) => {
-                    read.insert(name, chain);
+        for (name, node) in named {
+            let (path, origin) = (format!("{section}.{name}"), node.origin.clone());
+            let part = self.part(node, &path);
+            match (K::try_from(name), part) {
+                (Ok(name), Some(part)) => {
+                    read.insert(name, part);
                 }
                 (Ok(_), None) => {}
                 (Err(message), _) => self.problems.push(Problem::new(origin, path, message)),
@@ -181,6 +186,7 @@ pub(crate) fn check(config: &Config, table: &Table) -> Vec<Problem> {
             problems.push(Problem::new(origin, path.join("."), message));
         }
     }
+    problems.extend(index::check::check(config, table));
     problems
 }
 
@@ -253,9 +259,9 @@ mod tests {
         let chains = |count: usize| -> String {
             (1..=count).map(|n| format!("[chain.c{n}]\nid = {n}\nrpc = ['http://h']\n")).collect()
         };
-        assert!(read(table(&chains(MAX_CHAINS))).is_ok());
-        let problems = problems(&chains(MAX_CHAINS + 1));
-        assert!(problems[0].ends_with("chain: there may be 1000 chains, not 1001"), "{problems:?}");
+        assert!(read(table(&chains(MAX_NAMED))).is_ok());
+        let problems = problems(&chains(MAX_NAMED + 1));
+        assert!(problems[0].ends_with("chain: there may be 1000 sections, not 1001"), "{problems:?}");
     }
 
     #[test]

@@ -1,0 +1,205 @@
+//! What a request is answered with when it cannot be answered.
+//!
+//! Every refusal has a code, a message and often a hint. What went wrong inside is
+//! logged under an id, and only the id is shown.
+
+use std::fmt::Display;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header::RETRY_AFTER};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+use windlass_core::error::StoreError;
+
+pub(crate) type ApiResult<T> = Result<T, ApiError>;
+
+/// After how many seconds to come back when there was no room.
+const RETRY_AFTER_S: HeaderValue = HeaderValue::from_static("1");
+
+/// What kind of refusal it is: clients branch on it, so it never changes its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ErrorCode {
+    /// A parameter nobody knows.
+    UnknownParameter,
+    /// A parameter with a value that it cannot have.
+    InvalidParameter,
+    /// A cursor of another query, or no cursor at all.
+    InvalidCursor,
+    /// A body that is not what was expected.
+    InvalidBody,
+    /// A body that is too long.
+    BodyTooLarge,
+    /// There is no such index, event or page.
+    NotFound,
+    /// A method that this page does not have.
+    MethodNotAllowed,
+    /// Too many requests or streams at once.
+    Overloaded,
+    /// The store cannot answer now.
+    Unavailable,
+    /// It took too long.
+    Timeout,
+    /// It went wrong inside.
+    Internal,
+}
+
+/// A refusal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ApiError {
+    pub(crate) code: ErrorCode,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+}
+
+/// A refusal as it is sent.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ErrorBody {
+    error: ErrorDetail,
+}
+
+/// What is refused, why, and what to do.
+#[derive(Debug, Serialize, ToSchema)]
+struct ErrorDetail {
+    code: ErrorCode,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+impl ErrorCode {
+    const fn status(self) -> StatusCode {
+        match self {
+            Self::UnknownParameter | Self::InvalidParameter | Self::InvalidCursor | Self::InvalidBody => {
+                StatusCode::BAD_REQUEST
+            }
+            Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::NotFound => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Overloaded | Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Timeout => StatusCode::GATEWAY_TIMEOUT,
+            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// The code as it is sent.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::UnknownParameter => "unknown_parameter",
+            Self::InvalidParameter => "invalid_parameter",
+            Self::InvalidCursor => "invalid_cursor",
+            Self::InvalidBody => "invalid_body",
+            Self::BodyTooLarge => "body_too_large",
+            Self::NotFound => "not_found",
+            Self::MethodNotAllowed => "method_not_allowed",
+            Self::Overloaded => "overloaded",
+            Self::Unavailable => "unavailable",
+            Self::Timeout => "timeout",
+            Self::Internal => "internal",
+        }
+    }
+}
+
+impl ApiError {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: None }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same, with the known name that is nearest to a wrong one, if one is near.
+    pub(crate) fn nearest<'a>(self, wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        match nearest(wrong, known) {
+            Some(name) => self.hint(format!("did you mean `{name}`?")),
+            None => self,
+        }
+    }
+
+    /// A parameter's value that it cannot have.
+    pub(crate) fn invalid(parameter: &str, why: impl Display) -> Self {
+        Self::new(ErrorCode::InvalidParameter, format!("parameter `{parameter}`: {why}"))
+    }
+
+    /// Logs what went wrong, and shows where it is logged.
+    pub(crate) fn internal(error: impl Display) -> Self {
+        let id = next_id();
+        tracing::error!(id, %error, "a request failed");
+        Self::new(ErrorCode::Internal, "something went wrong here").hint(format!("the log has it under {id}"))
+    }
+}
+
+/// An id that no other error of this or an earlier process has: the time of the
+/// first one, and a number.
+fn next_id() -> String {
+    static FIRST_MS: LazyLock<i64> = LazyLock::new(|| jiff::Timestamp::now().as_millisecond());
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    format!("{:x}-{}", *FIRST_MS, NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// The nearest of the known names, if it is near: at most a third of it wrong.
+fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let slips = |name: &str| strsim::damerau_levenshtein(&wrong.to_lowercase(), &name.to_lowercase());
+    let (slips, name) = known.into_iter().map(|name| (slips(name), name)).min_by_key(|(slips, _)| *slips)?;
+    (slips <= name.chars().count().div_ceil(3)).then_some(name)
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Busy => Self::new(ErrorCode::Unavailable, "the database is busy"),
+            StoreError::TableMissing(_) => Self::new(ErrorCode::NotFound, error.to_string()),
+            StoreError::Invalid(_) => Self::new(ErrorCode::InvalidParameter, error.to_string()),
+            StoreError::Unreachable { .. } | StoreError::Closed | StoreError::Gone { .. } => {
+                tracing::warn!(%error, "a request found no database");
+                Self::new(ErrorCode::Unavailable, "the database cannot be reached")
+            }
+            _ => Self::internal(error),
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let status = self.code.status();
+        let error = ErrorDetail { code: self.code, message: self.message, hint: self.hint };
+        let mut response = (status, Json(ErrorBody { error })).into_response();
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(RETRY_AFTER, RETRY_AFTER_S);
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_near_name_is_suggested() {
+        let known = ["integrator", "integratorFee", "lifiFee", "token"];
+        assert_eq!(nearest("integratr", known), Some("integrator"));
+        assert_eq!(nearest("LIFIFEE", known), Some("lifiFee"));
+        assert_eq!(nearest("zzz", known), None);
+        assert_eq!(nearest("x", []), None);
+    }
+
+    #[test]
+    fn codes_are_sent_by_their_names() {
+        for code in [ErrorCode::UnknownParameter, ErrorCode::MethodNotAllowed, ErrorCode::Internal] {
+            assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
+        }
+    }
+
+    #[test]
+    fn what_went_wrong_inside_is_not_shown() {
+        let (first, second) = (ApiError::internal("secret"), ApiError::internal("secret"));
+        assert!(!format!("{first:?}").contains("secret"));
+        assert_ne!(first.hint, second.hint);
+    }
+}

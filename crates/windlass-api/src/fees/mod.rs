@@ -1,0 +1,174 @@
+//! `/fees`, as the fee collector's users know it: the same parameters, clamps,
+//! bodies and order.
+//!
+//! It serves every table of the event `FeesCollected` with the collector's types, on
+//! the chain whose id is asked for under the name `integrator`. `createdAt` is the
+//! time of the block; the collector had the time at which it stored the event, which
+//! is lost when a chain is collected anew. Where two indexes collect the same
+//! contract, each of their rows counts.
+
+mod number;
+mod query;
+mod rows;
+mod seek;
+
+use axum::Json;
+use axum::extract::{Query, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde_json::{Value as Json_, json};
+use utoipa::ToSchema;
+use windlass_core::chain::ChainId;
+use windlass_core::store::TableInfo;
+use windlass_core::table::{ColumnKind, EventRow, TableSpec, Value};
+
+use self::query::FeesQuery;
+use crate::error::{ApiError, ApiResult};
+use crate::state::ApiState;
+
+/// The event, its fields' names apart.
+const EVENT: &str = "FeesCollected(address,address,uint256,uint256)";
+/// What its columns hold: token, integrator, the integrator's fee, the collector's fee.
+const KINDS: [ColumnKind; 4] = [ColumnKind::Address, ColumnKind::Address, ColumnKind::Uint, ColumnKind::Uint];
+
+/// A page of fees.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct FeesBody {
+    data: Vec<Fee>,
+    pagination: Pagination,
+}
+
+/// An event.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Fee {
+    chain_id: u64,
+    transaction_hash: String,
+    log_index: u32,
+    block_number: u64,
+    token: String,
+    event_integrator: String,
+    /// A decimal number of up to 256 bits.
+    integrator_fee: String,
+    /// A decimal number of up to 256 bits.
+    lifi_fee: String,
+    /// The block's time, in ISO 8601 with milliseconds.
+    created_at: String,
+}
+
+/// Which page it is, of how many.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Pagination {
+    #[schema(value_type = f64)]
+    page: Json_,
+    #[schema(value_type = f64)]
+    limit: Json_,
+    total: u64,
+    #[schema(value_type = u64)]
+    total_pages: Json_,
+}
+
+/// Lists collected fees of a chain, newest first.
+#[utoipa::path(get, path = "/fees", tag = "fees",
+    params(
+        ("integrator" = Option<String>, Query, description = "the chain's id, as JavaScript reads a number; 137 unless given once"),
+        ("page" = Option<String>, Query, description = "from 1; anything else is 1"),
+        ("limit" = Option<String>, Query, description = "1 to 100, by default 20"),
+    ),
+    responses(
+        (status = 200, body = FeesBody),
+        (status = 400, description = "the chain's id is not a number", example = json!({"error": INVALID_CHAIN})),
+        (status = 500, description = "anything went wrong", example = json!({"error": FAILED})),
+    ))]
+pub(crate) async fn fees(
+    State(state): State<ApiState>,
+    Query(pairs): Query<Vec<(String, String)>>,
+) -> Response {
+    let Some(query) = FeesQuery::read(&pairs) else {
+        return (StatusCode::BAD_REQUEST, Json(json!({ "error": INVALID_CHAIN }))).into_response();
+    };
+    match answer(&state, query).await {
+        Ok(body) => Json(body).into_response(),
+        Err(error) => failed(error.into_response()).await,
+    }
+}
+
+const INVALID_CHAIN: &str = "Invalid integrator value. Expected numeric chain id.";
+const FAILED: &str = "Internal server error";
+
+/// Whatever goes wrong with `/fees` looks the same from outside.
+pub(crate) async fn failed(response: Response) -> Response {
+    if response.status().is_client_error() || response.status().is_success() {
+        return response;
+    }
+    (StatusCode::INTERNAL_SERVER_ERROR, Json(json!({ "error": FAILED }))).into_response()
+}
+
+async fn answer(state: &ApiState, query: FeesQuery) -> ApiResult<FeesBody> {
+    let mut tables = state.store().list_tables().await?;
+    tables.retain(|table| is_fees(&table.spec) && query.is_of(table.spec.chain));
+    let (found, total) = rows::page(state.store(), &tables, query.skip(), query.rows()).await?;
+    let data = found.iter().map(|(chain, row)| fee(*chain, row)).collect::<ApiResult<_>>()?;
+    let pagination = Pagination {
+        page: number::json(query.page),
+        limit: number::json(query.limit),
+        total,
+        total_pages: number::json(query.pages(total)),
+    };
+    Ok(FeesBody { data, pagination })
+}
+
+/// Whether a table holds the collector's event, whatever its fields are called.
+fn is_fees(table: &TableSpec) -> bool {
+    let kinds = table.columns.iter().map(|column| column.kind);
+    table.signature.replace(" indexed", "") == EVENT && kinds.eq(KINDS)
+}
+
+fn fee(chain: ChainId, row: &EventRow) -> ApiResult<Fee> {
+    let [
+        Value::Address(token),
+        Value::Address(integrator),
+        Value::Uint(integrator_fee),
+        Value::Uint(lifi_fee),
+    ] = row.values.as_slice()
+    else {
+        return Err(ApiError::internal("a row of fees has other columns than its table"));
+    };
+    Ok(Fee {
+        chain_id: chain.as_u64(),
+        transaction_hash: row.head.transaction_hash.to_string(),
+        log_index: row.head.log_index,
+        block_number: row.head.block.number,
+        token: token.to_string(),
+        event_integrator: integrator.to_string(),
+        integrator_fee: integrator_fee.to_string(),
+        lifi_fee: lifi_fee.to_string(),
+        created_at: iso_time(row.head.timestamp_s)?,
+    })
+}
+
+/// As `Date.prototype.toISOString` writes it.
+fn iso_time(seconds: u64) -> ApiResult<String> {
+    let time = i64::try_from(seconds).ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+    let time = time.ok_or_else(|| ApiError::internal(format!("no time is {seconds} s after 1970")))?;
+    Ok(format!("{time:.3}"))
+}
+
+/// The tables' rows in all: kept, not counted.
+fn total(tables: &[TableInfo]) -> u64 {
+    tables.iter().map(|table| table.rows).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_milliseconds() {
+        assert_eq!(iso_time(0).unwrap(), "1970-01-01T00:00:00.000Z");
+        assert_eq!(iso_time(1_761_955_200).unwrap(), "2025-11-01T00:00:00.000Z");
+        assert!(iso_time(u64::MAX).is_err());
+    }
+}

@@ -1,0 +1,80 @@
+//! The same in GraphQL: Relay connections over rows of any event.
+//!
+//! The schema is static, so the event's own fields come as one JSON object. A query
+//! is bounded in depth and in how much it asks for; a sum counts as much, for it may
+//! read the whole table.
+
+mod event;
+mod index;
+mod query;
+mod scalar;
+mod sum;
+
+use async_graphql::{EmptyMutation, EmptySubscription, Request, Response, Schema};
+use axum::Json;
+use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
+use axum::http::StatusCode;
+use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use axum::response::IntoResponse;
+
+use self::query::QueryRoot;
+use crate::error::{ApiError, ApiResult, ErrorBody, ErrorCode};
+use crate::limits::{MAX_BODY_BYTES, MAX_GRAPHQL_COMPLEXITY, MAX_GRAPHQL_DEPTH};
+use crate::state::{ApiParts, ApiState};
+
+pub(crate) type ApiSchema = Schema<QueryRoot, EmptyMutation, EmptySubscription>;
+
+const CONSOLE: &str = include_str!("console.html");
+/// The page may talk to this server and to nobody else.
+const CONSOLE_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+                              connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The schema over these parts.
+pub(crate) fn schema(parts: ApiParts) -> ApiSchema {
+    Schema::build(QueryRoot, EmptyMutation, EmptySubscription)
+        .data(parts)
+        .limit_depth(MAX_GRAPHQL_DEPTH)
+        .limit_complexity(MAX_GRAPHQL_COMPLEXITY)
+        .finish()
+}
+
+/// Answers a GraphQL query.
+#[utoipa::path(post, path = "/graphql", tag = "graphql",
+    request_body(content = Object, description = "`query`, and `variables` and `operationName` if needed"),
+    responses((status = 200, body = Object), (status = 400, body = ErrorBody), (status = 413, body = ErrorBody)))]
+pub(crate) async fn graphql(
+    State(state): State<ApiState>,
+    request: Result<Json<Request>, JsonRejection>,
+) -> ApiResult<Json<Response>> {
+    let Json(request) = request.map_err(refuse)?;
+    Ok(Json(state.schema.execute(request).await))
+}
+
+fn refuse(rejection: JsonRejection) -> ApiError {
+    if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+        let told = format!("a body has at most {MAX_BODY_BYTES} bytes");
+        return ApiError::new(ErrorCode::BodyTooLarge, told);
+    }
+    ApiError::new(ErrorCode::InvalidBody, rejection.body_text())
+        .hint(r#"send {"query": "…"} as application/json"#)
+}
+
+/// A page to try queries on; it loads nothing from anywhere.
+#[utoipa::path(get, path = "/graphql", tag = "graphql", responses((status = 200, body = String, content_type = "text/html")))]
+pub(crate) async fn console() -> impl IntoResponse {
+    let headers = [(CONTENT_TYPE, "text/html; charset=utf-8"), (CONTENT_SECURITY_POLICY, CONSOLE_POLICY)];
+    (headers, CONSOLE)
+}
+
+impl From<ApiError> for async_graphql::Error {
+    fn from(error: ApiError) -> Self {
+        let mut shown = Self::new(error.message);
+        let extensions = shown.extensions.get_or_insert_default();
+        extensions.set("code", error.code.as_str());
+        if let Some(hint) = error.hint {
+            extensions.set("hint", hint);
+        }
+        shown
+    }
+}

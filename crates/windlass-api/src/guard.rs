@@ -1,0 +1,51 @@
+//! What stands around every handler: room, time, and the count of what was answered.
+
+use std::any::Any;
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::error::{ApiError, ErrorCode};
+use crate::limits::MAX_QUERY_BYTES;
+use crate::state::ApiState;
+
+/// Answers only as many requests at once as there is room for, and each within its time.
+/// A stream's answer begins at once, so its length is not bounded by this.
+pub(crate) async fn bound(State(state): State<ApiState>, request: Request, next: Next) -> Response {
+    if request.uri().query().is_some_and(|query| query.len() > MAX_QUERY_BYTES) {
+        let told = format!("a query has at most {MAX_QUERY_BYTES} bytes");
+        return ApiError::new(ErrorCode::InvalidParameter, told).into_response();
+    }
+    let Ok(_room) = state.requests.try_acquire() else {
+        return ApiError::new(ErrorCode::Overloaded, "too many requests at once").into_response();
+    };
+    match tokio::time::timeout(state.options.request_timeout, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => ApiError::new(ErrorCode::Timeout, "the answer took too long")
+            .hint("ask for fewer rows, or narrow the blocks down with `block.gte` and `block.lt`")
+            .into_response(),
+    }
+}
+
+/// Counts requests by path and status, and measures how long they took to begin an answer.
+pub(crate) async fn measure(request: Request, next: Next) -> Response {
+    let begun = Instant::now();
+    let path = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
+    let response = next.run(request).await;
+    let path = path.unwrap_or_else(|| "unknown".to_owned());
+    let status = response.status().as_u16().to_string();
+    metrics::counter!("windlass_http_requests_total", "path" => path.clone(), "status" => status)
+        .increment(1);
+    metrics::histogram!("windlass_http_request_seconds", "path" => path)
+        .record(begun.elapsed().as_secs_f64());
+    response
+}
+
+/// A handler that panicked: its request is answered, and the others go on.
+pub(crate) fn panicked(payload: Box<dyn Any + Send>) -> Response {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+    ApiError::internal(format!("a handler panicked: {}", text.unwrap_or("without words"))).into_response()
+}

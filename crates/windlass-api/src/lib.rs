@@ -1,0 +1,49 @@
+//! What was collected, over HTTP: JSON, GraphQL, server-sent events, metrics.
+//!
+//! The API reads the store and nothing else: it never waits for a loop, and knows
+//! no adapter. What only the running process can tell (progress, reasons not to be
+//! ready) comes in through two small ports. Every page, body, queue and connection
+//! has a named maximum in [`limits`].
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | [`options`], [`limits`] | what is asked for, and what never exceeds what |
+//! | [`ports`] | what the process tells: readiness and progress |
+//! | [`server`] | binding, accepting, stopping |
+//! | `state`, `router`, `guard`, `error` | what handlers share, where they stand, what stands around them |
+//! | `health` | is it alive, is it ready, metrics |
+//! | `fees/` | `/fees`, as the fee collector's users know it |
+//! | `catalog` | which table an index and an event name |
+//! | `filter/` | from parameters to conditions |
+//! | `cursor` | where a page ended, as opaque text |
+//! | `page` | a page of rows: what JSON and GraphQL share |
+//! | `events`, `sum`, `indexes` | the endpoints under `/api/v1` |
+//! | `stream/` | events and retractions as they come |
+//! | `graphql/` | the same in GraphQL |
+//! | `openapi` | the description of it all |
+
+mod catalog;
+mod cursor;
+mod error;
+mod events;
+mod fees;
+mod filter;
+mod graphql;
+mod guard;
+mod health;
+mod indexes;
+pub mod limits;
+mod openapi;
+pub mod options;
+mod page;
+pub mod ports;
+mod router;
+pub mod server;
+mod state;
+mod stream;
+mod sum;
+
+pub use openapi::openapi_json;
+pub use options::ApiOptions;
+pub use server::{Api, BindError};
+pub use state::ApiParts;

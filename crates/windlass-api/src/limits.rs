@@ -1,0 +1,52 @@
+//! What never exceeds what.
+
+/// The most connections that are open at once; the next one waits to be served.
+pub const MAX_CONNECTIONS: u32 = 512;
+/// The most requests that are answered at once; the next one is told to come back.
+pub const MAX_CONCURRENT_REQUESTS: usize = 128;
+/// The most streams that are open at once.
+pub const MAX_STREAMS: usize = 64;
+/// The longest body of a request, in bytes.
+pub const MAX_BODY_BYTES: usize = 64 << 10;
+/// The longest query of a URL, in bytes.
+pub const MAX_QUERY_BYTES: usize = 16 << 10;
+/// How long a connection may be idle or take to send a request's head.
+pub const MAX_IDLE_MS: u64 = 60_000;
+/// How long requests under way may take to finish when the server stops.
+pub const MAX_STOP_MS: u64 = 5_000;
+
+/// The most rows a page of `/api/v1/events` and of GraphQL holds.
+pub const MAX_PAGE_ROWS: u32 = 1_000;
+/// How many rows such a page holds unless told otherwise.
+pub const DEFAULT_PAGE_ROWS: u32 = 100;
+/// The most filters of one request: a little less than the store takes, for it also
+/// gets the bounds that times become.
+pub const MAX_FILTERS: usize = 24;
+/// The most groups that a sum answers with.
+pub const MAX_GROUPS: u32 = 1_000;
+/// The most gaps that an index's progress lists.
+pub const MAX_LISTED_GAPS: usize = 100;
+/// The most reasons that `/readyz` lists.
+pub const MAX_LISTED_REASONS: usize = 100;
+
+/// How deep a GraphQL query may be nested: what introspection needs, and no more.
+pub const MAX_GRAPHQL_DEPTH: usize = 16;
+/// How much a GraphQL query may ask for: roughly the values in its answer.
+pub const MAX_GRAPHQL_COMPLEXITY: usize = 20_000;
+/// What a sum counts as: it may read the whole table.
+pub const GRAPHQL_SUM_COMPLEXITY: usize = 2_000;
+
+/// The most chains one stream follows.
+pub const MAX_STREAM_CHAINS: usize = 32;
+/// How many events wait for a slow reader of a stream.
+pub const STREAM_BUFFER: usize = 64;
+/// How long a stream waits for a reader that takes nothing.
+pub const MAX_STREAM_STALL_MS: u64 = 30_000;
+/// The most outbox messages a stream reads at once.
+pub const STREAM_MESSAGES: u32 = 256;
+/// The most outbox messages a stream looks ahead over at once.
+pub const STREAM_LOOKAHEAD: u32 = 4_096;
+/// The most retractions a stream has in view at once.
+pub const MAX_STREAM_REMOVALS: usize = 100_000;
+/// About how many rows a stream has in memory at once.
+pub const STREAM_ROWS: u32 = 1_024;

@@ -1,0 +1,42 @@
+//! The description of it all, in OpenAPI.
+
+use std::sync::LazyLock;
+
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use utoipa::OpenApi;
+
+use crate::error::ApiError;
+use crate::router::routes;
+
+/// What the description begins with; the paths come from the routes themselves.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Windlass",
+        description = "What was collected from chains, over HTTP. Integers that need more than 64 bits are decimal strings.",
+    ),
+    tags(
+        (name = "events", description = "rows of events: by page, counted, added up, as they come"),
+        (name = "indexes", description = "what is collected, and how far"),
+        (name = "fees", description = "as the fee collector's users know it"),
+        (name = "graphql", description = "the same in GraphQL"),
+        (name = "health", description = "is it alive, is it ready, metrics"),
+    )
+)]
+pub(crate) struct Described;
+
+/// The description as text: what `/openapi.json` answers with.
+pub fn openapi_json() -> Result<String, serde_json::Error> {
+    routes().into_openapi().to_pretty_json()
+}
+
+/// Describes the API.
+#[utoipa::path(get, path = "/openapi.json", tag = "health", responses((status = 200, body = Object)))]
+pub(crate) async fn openapi() -> Response {
+    static TEXT: LazyLock<Result<String, serde_json::Error>> = LazyLock::new(openapi_json);
+    match &*TEXT {
+        Ok(text) => ([(CONTENT_TYPE, "application/json")], text.as_str()).into_response(),
+        Err(error) => ApiError::internal(error).into_response(),
+    }
+}

@@ -1,0 +1,49 @@
+//! What is asked of the API.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use crate::limits::{MAX_CONCURRENT_REQUESTS, MAX_CONNECTIONS, MAX_STREAMS};
+
+/// The port on which the fee collector's API listened, and so does this one unless told.
+pub const DEFAULT_PORT: u16 = 9999;
+
+/// How to serve.
+#[derive(Debug, Clone)]
+pub struct ApiOptions {
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Whether another address than loopback may be listened on. There is no
+    /// authentication here: whoever reaches the port reads everything.
+    pub allow_remote: bool,
+    /// Whose pages may read the API: `https://example.org`, or `*` for all. None by default.
+    pub cors_origins: Vec<String>,
+    /// How long an answer may take to begin.
+    pub request_timeout: Duration,
+    /// How many connections may be open; never more than [`MAX_CONNECTIONS`].
+    pub connections: u32,
+    /// How many requests are answered at once; never more than [`MAX_CONCURRENT_REQUESTS`].
+    pub concurrent_requests: usize,
+    /// How many streams may be open; never more than [`MAX_STREAMS`].
+    pub streams: usize,
+    /// How often a stream looks for news when nobody wakes it.
+    pub stream_interval: Duration,
+    /// How often a stream without news shows that it lives.
+    pub heartbeat: Duration,
+}
+
+impl Default for ApiOptions {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)),
+            allow_remote: false,
+            cors_origins: Vec::new(),
+            request_timeout: Duration::from_secs(30),
+            connections: MAX_CONNECTIONS,
+            concurrent_requests: MAX_CONCURRENT_REQUESTS,
+            streams: MAX_STREAMS,
+            stream_interval: Duration::from_secs(1),
+            heartbeat: Duration::from_secs(15),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What only the running process can tell, and how it is asked.
+
+use async_trait::async_trait;
+use serde::Serialize;
+use utoipa::ToSchema;
+use windlass_core::chain::ChainId;
+use windlass_core::code::Code;
+use windlass_core::table::Identifier;
+
+/// Why the process is not ready. It answers from what it knows, at once.
+#[async_trait]
+pub trait Readiness: Send + Sync {
+    /// Nothing when all is well.
+    async fn reasons(&self) -> Vec<Reason>;
+}
+
+/// One reason not to be ready.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason {
+    /// Under which code it is explained.
+    pub code: Code,
+    /// What is wrong.
+    pub message: String,
+    /// With what: a chain, an index, an endpoint.
+    pub subject: String,
+}
+
+/// How far the indexes are. It answers from what it knows, at once.
+#[async_trait]
+pub trait ProgressSource: Send + Sync {
+    /// One entry for each index.
+    async fn progress(&self) -> Vec<IndexProgress>;
+}
+
+/// How far an index is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexProgress {
+    /// Which index.
+    pub index: Identifier,
+    /// On which chain.
+    pub chain: ChainId,
+    /// What it does.
+    pub state: IndexState,
+    /// Its first block.
+    pub start: u64,
+    /// Everything from the first block to this one is collected.
+    pub collected_through: Option<u64>,
+    /// The chain's newest block.
+    pub head: Option<u64>,
+    /// The chain's newest block that cannot be reorganised.
+    pub finalized: Option<u64>,
+    /// How many blocks are missing to the head.
+    pub lag_blocks: Option<u64>,
+    /// How fast it collects.
+    pub events_per_s: Option<f64>,
+    /// Ranges that were given up.
+    pub gaps: Vec<Gap>,
+    /// When it will have caught up, in seconds from now.
+    pub eta_s: Option<u64>,
+}
+
+/// What an index does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IndexState {
+    /// It collects the past.
+    Historical,
+    /// It follows the head.
+    Realtime,
+    /// An operator paused it.
+    Paused,
+    /// It cannot go on; `/readyz` says why.
+    Stopped,
+}
+
+/// Blocks that were given up, ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Gap {
+    /// The first.
+    pub from: u64,
+    /// The last.
+    pub to: u64,
+}

@@ -1,0 +1,66 @@
+//! What handlers share.
+
+use std::sync::Arc;
+
+use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::sync::{Notify, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use windlass_core::store::Store;
+
+use crate::graphql::{ApiSchema, schema};
+use crate::limits::{MAX_CONCURRENT_REQUESTS, MAX_STREAMS};
+use crate::options::ApiOptions;
+use crate::ports::{ProgressSource, Readiness};
+
+/// What the API is made of: the store, and whatever else there is.
+#[derive(Clone)]
+pub struct ApiParts {
+    /// What is read.
+    pub store: Arc<dyn Store>,
+    /// Reasons not to be ready, besides a store that does not answer.
+    pub readiness: Option<Arc<dyn Readiness>>,
+    /// How far the indexes are.
+    pub progress: Option<Arc<dyn ProgressSource>>,
+    /// The recorder behind `/metrics`.
+    pub metrics: Option<PrometheusHandle>,
+    /// Wakes streams when something was committed in this process.
+    pub wake: Arc<Notify>,
+}
+
+impl ApiParts {
+    /// A store alone.
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { store, readiness: None, progress: None, metrics: None, wake: Arc::new(Notify::new()) }
+    }
+}
+
+/// The parts, with what bounds their use. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct ApiState {
+    pub(crate) parts: ApiParts,
+    pub(crate) options: Arc<ApiOptions>,
+    pub(crate) requests: Arc<Semaphore>,
+    pub(crate) streams: Arc<Semaphore>,
+    pub(crate) tasks: TaskTracker,
+    pub(crate) stop: CancellationToken,
+    pub(crate) schema: ApiSchema,
+}
+
+impl ApiState {
+    pub(crate) fn new(options: ApiOptions, parts: ApiParts) -> Self {
+        Self {
+            schema: schema(parts.clone()),
+            requests: Arc::new(Semaphore::new(options.concurrent_requests.min(MAX_CONCURRENT_REQUESTS))),
+            streams: Arc::new(Semaphore::new(options.streams.min(MAX_STREAMS))),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+            options: Arc::new(options),
+            parts,
+        }
+    }
+
+    pub(crate) fn store(&self) -> &dyn Store {
+        &*self.parts.store
+    }
+}

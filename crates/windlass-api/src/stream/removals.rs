@@ -1,0 +1,102 @@
+//! What was taken back after a message was written.
+//!
+//! A message says that the rows of some blocks were added. When a stream comes to
+//! it, some of these blocks may have been reorganised, and the table has the rows of
+//! the new branch in their place: rows that a later message will announce. The rule
+//! is: **of a message's rows only those are sent that stand below every block from
+//! which on a later message of the partition took rows back.** Such rows have never
+//! been taken back since, so they are the very rows that the message spoke of; what
+//! was taken back is not sent at all, and what replaced it is sent once, by its own
+//! message.
+//!
+//! The partition is looked through *after* rows were read: a retraction is committed
+//! together with its message, so rows of a new branch cannot be seen without it.
+
+use std::collections::VecDeque;
+
+use windlass_core::error::StoreResult;
+use windlass_core::name::Partition;
+use windlass_core::store::Store;
+
+use super::message::News;
+use crate::limits::{MAX_STREAM_REMOVALS, STREAM_LOOKAHEAD};
+
+/// The retractions ahead of a stream, as far as they matter: one that reaches less
+/// far down than a later one is covered by it. So blocks rise from front to back.
+#[derive(Debug, Default)]
+pub(super) struct Removals {
+    ahead: VecDeque<(i64, u64)>,
+    seen_to: i64,
+}
+
+/// There are more retractions ahead than a stream keeps in view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TooMany;
+
+impl Removals {
+    /// Looks through the messages behind `seq` that were not looked at yet, to the end.
+    pub(super) async fn look_ahead(
+        &mut self,
+        store: &dyn Store,
+        partition: &Partition,
+        seq: i64,
+    ) -> StoreResult<Result<(), TooMany>> {
+        self.seen_to = self.seen_to.max(seq);
+        loop {
+            let messages = store.messages(partition, self.seen_to, STREAM_LOOKAHEAD).await?;
+            for message in &messages {
+                if let News::Removed(removed) = News::of(message) {
+                    self.add(message.seq, removed.from_block);
+                }
+                self.seen_to = message.seq;
+            }
+            if self.ahead.len() > MAX_STREAM_REMOVALS {
+                return Ok(Err(TooMany));
+            }
+            if messages.len() < STREAM_LOOKAHEAD as usize {
+                return Ok(Ok(()));
+            }
+        }
+    }
+
+    fn add(&mut self, seq: i64, from_block: u64) {
+        while self.ahead.back().is_some_and(|(_, block)| *block >= from_block) {
+            self.ahead.pop_back();
+        }
+        self.ahead.push_back((seq, from_block));
+    }
+
+    /// The lowest block that a message behind `seq` took back. Forgets those before it,
+    /// so the numbers must not go down from call to call.
+    pub(super) fn lowest_after(&mut self, seq: i64) -> Option<u64> {
+        while self.ahead.front().is_some_and(|(removed, _)| *removed <= seq) {
+            self.ahead.pop_front();
+        }
+        self.ahead.front().map(|(_, block)| *block)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_lowest_block_ahead_is_the_lowest_of_all_ahead(
+            removed in prop::collection::vec(prop::option::of(0u64..100), 0..60),
+        ) {
+            let mut removals = Removals::default();
+            for (seq, block) in removed.iter().enumerate() {
+                if let Some(block) = block {
+                    removals.add(seq as i64, *block);
+                }
+            }
+            for seq in 0..removed.len() {
+                let expected = removed.iter().skip(seq + 1).flatten().min().copied();
+                prop_assert_eq!(removals.lowest_after(seq as i64), expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! A fee log, borrowed from the answer it came in and read as far as a table wants it.
+
+use serde::Deserialize;
+
+/// The columns of the table, as bytes.
+pub(super) struct Row {
+    pub(super) block_number: i64,
+    pub(super) log_index: i64,
+    pub(super) block_hash: [u8; 32],
+    pub(super) timestamp_s: i64,
+    pub(super) transaction_hash: [u8; 32],
+    pub(super) address: [u8; 20],
+    pub(super) token: [u8; 20],
+    pub(super) integrator: [u8; 20],
+    pub(super) fees: [[u8; 32]; 2],
+}
+
+#[derive(Deserialize)]
+struct Answer<'a> {
+    #[serde(borrow)]
+    result: Vec<Log<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Log<'a> {
+    address: &'a str,
+    topics: [&'a str; 3],
+    data: &'a str,
+    block_number: &'a str,
+    block_hash: &'a str,
+    block_timestamp: &'a str,
+    transaction_hash: &'a str,
+    log_index: &'a str,
+}
+
+type Unreadable = Box<dyn std::error::Error + Send + Sync>;
+
+/// Reads an answer to `eth_getLogs`.
+pub(super) fn rows(body: &[u8]) -> Result<Vec<Row>, Unreadable> {
+    let answer: Answer<'_> = serde_json::from_slice(body)?;
+    answer.result.iter().map(row).collect()
+}
+
+fn row(log: &Log<'_>) -> Result<Row, Unreadable> {
+    let data = log.data.get(2..).filter(|data| data.len() == 128).ok_or("data of another length")?;
+    let topic_address = |topic: &str| topic.get(26..).map(|digits| bytes::<20>(digits.as_bytes()));
+    Ok(Row {
+        block_number: number(log.block_number)?,
+        log_index: number(log.log_index)?,
+        block_hash: hex::<32>(log.block_hash)?,
+        timestamp_s: number(log.block_timestamp)?,
+        transaction_hash: hex::<32>(log.transaction_hash)?,
+        address: hex::<20>(log.address)?,
+        token: topic_address(log.topics[1]).ok_or("a short topic")??,
+        integrator: topic_address(log.topics[2]).ok_or("a short topic")??,
+        fees: [bytes(&data.as_bytes()[..64])?, bytes(&data.as_bytes()[64..])?],
+    })
+}
+
+fn number(text: &str) -> Result<i64, Unreadable> {
+    Ok(i64::from_str_radix(text.strip_prefix("0x").ok_or("no 0x")?, 16)?)
+}
+
+fn hex<const N: usize>(text: &str) -> Result<[u8; N], Unreadable> {
+    bytes(text.strip_prefix("0x").ok_or("no 0x")?.as_bytes())
+}
+
+fn bytes<const N: usize>(digits: &[u8]) -> Result<[u8; N], Unreadable> {
+    let mut bytes = [0; N];
+    alloy_primitives::hex::decode_to_slice(digits, &mut bytes)?;
+    Ok(bytes)
+}

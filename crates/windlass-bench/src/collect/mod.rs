@@ -1,0 +1,97 @@
+//! Collecting a million events from an RPC into typed tables, with everything that
+//! makes it safe: leased ranges, fences, cursors, outbox. The limit is a bare pipe
+//! over the same wire into the same table, with nothing of that.
+
+mod engine;
+mod log;
+mod pipe;
+mod prepared;
+mod copy;
+
+use crate::place::StoreKind;
+use crate::report::Report;
+use crate::serve::{self, Served};
+use crate::{Outcome, StoreArgs};
+
+const BAR_RATIO: f64 = 0.6;
+const BAR_LIMIT: f64 = 0.7;
+const BAR_RSS_MIB: f64 = 200.0;
+
+/// How many events, how dense, how far away.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    store: StoreArgs,
+    /// How many events
+    #[arg(short, long, default_value_t = 1_000_000)]
+    n: u64,
+    /// How many events a block has
+    #[arg(long, default_value_t = 10)]
+    logs_per_block: u32,
+    /// One event in every so many blocks instead
+    #[arg(long)]
+    every_blocks: Option<u64>,
+    /// How long every answer of the RPC is held back
+    #[arg(long, default_value_t = 0)]
+    latency_ms: u64,
+    /// How many ranges are under way at once
+    #[arg(long, default_value_t = 6)]
+    workers: u32,
+    /// Do not measure the limit
+    #[arg(long)]
+    no_limit: bool,
+}
+
+impl Args {
+    fn chain(&self) -> serve::Args {
+        let blocks = match self.every_blocks {
+            Some(every) => self.n * every,
+            None => self.n.div_ceil(u64::from(self.logs_per_block)),
+        };
+        serve::Args {
+            blocks,
+            logs_per_block: self.logs_per_block,
+            every_blocks: self.every_blocks,
+            latency_ms: self.latency_ms,
+            unfinal: 0,
+        }
+    }
+}
+
+/// Measures the collector, then the bare pipe.
+pub(crate) async fn run(args: Args) -> Outcome {
+    let chain = args.chain();
+    let served = Served::start(&chain)?;
+    let place = args.store.open().await?;
+    let collected = engine::measure(&place.store, &served.url, args.workers).await?;
+    let rss_mib = crate::memory::peak_rss_mib();
+    let report = Report::new("collect", args.store.name(), collected.measured)
+        .with("blocks", chain.blocks)
+        .with("latency_ms", args.latency_ms)
+        .with("ranges", collected.ranges)
+        .with("workers", args.workers)
+        .with("collect_rss_mib", rss_mib)
+        .at_most("resident memory in MiB", rss_mib as f64, BAR_RSS_MIB);
+    if args.no_limit {
+        place.store.close().await;
+        return Ok(report);
+    }
+    let limit = match args.store.store {
+        StoreKind::Sqlite => {
+            place.store.close().await;
+            prepared::measure(&served.url, &place.folder.path().join("bare.db"), &chain).await?
+        }
+        StoreKind::Postgres => {
+            place.store.close().await;
+            copy::measure(&served.url, args.store.url()?, &chain).await?
+        }
+    };
+    let ratio = collected.measured.rate() / limit.whole.rate();
+    Ok(report
+        .with("limit", format_args!("{:.0}", limit.whole.rate()))
+        .with("ratio", format_args!("{ratio:.2}"))
+        .with("limit_download", format_args!("{:.0}", limit.download.rate()))
+        .with("limit_insert", format_args!("{:.0}", limit.insert.rate()))
+        .bar("ratio", ratio, BAR_RATIO)
+        .bar("the limit's share of its slower part", limit.share(), BAR_LIMIT))
+}

@@ -1,0 +1,124 @@
+//! Many headers in few messages.
+//!
+//! Providers differ in how many calls they take in one message, and some take one. What
+//! is refused is tried again call by call, and the next message is half as long; the
+//! length that went through is kept as long as the client lives.
+
+use std::sync::atomic::Ordering;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use windlass_core::reader::{BlockTag, Header};
+
+use super::client::EvmRpc;
+use super::envelope::{Answer, Request};
+use super::error::RpcError;
+use super::header::{self, ReadHeader};
+use super::transport::{MAX_BODY_BYTES, Outgoing, Reply};
+
+/// The most calls in one message.
+pub const MAX_BATCH_CALLS: usize = 50;
+/// The most messages of one question under way at once, be they batches or single calls.
+pub const MAX_MESSAGES_AT_ONCE: usize = 4;
+
+/// How a batch fared.
+enum Batch {
+    /// The headers, in order; a call that failed alone is `None` in the outer place.
+    Read(Vec<Option<Option<Header>>>),
+    /// The endpoint does not take such messages.
+    Refused(RpcError),
+}
+
+impl EvmRpc {
+    /// The headers of many blocks, in the order they were asked for.
+    pub async fn headers(&self, blocks: &[BlockTag]) -> Result<Vec<Option<Header>>, RpcError> {
+        let size = self.batch_calls.load(Ordering::Relaxed).max(1);
+        let messages: Vec<_> = blocks.chunks(size).map(|chunk| self.headers_of(chunk)).collect();
+        stream::iter(messages).buffered(MAX_MESSAGES_AT_ONCE).try_concat().await
+    }
+
+    async fn headers_of(&self, blocks: &[BlockTag]) -> Result<Vec<Option<Header>>, RpcError> {
+        if blocks.len() < 2 {
+            return self.one_by_one(blocks).await;
+        }
+        match self.batch(blocks).await? {
+            Batch::Refused(error) => {
+                tracing::debug!(%error, calls = blocks.len(), "a batch was refused");
+                self.batch_calls.fetch_min(blocks.len() / 2, Ordering::Relaxed);
+                self.one_by_one(blocks).await
+            }
+            Batch::Read(found) => {
+                let mut headers = Vec::with_capacity(found.len());
+                for (block, header) in blocks.iter().zip(found) {
+                    headers.push(match header {
+                        Some(header) => header,
+                        None => self.header(*block).await?,
+                    });
+                }
+                Ok(headers)
+            }
+        }
+    }
+
+    async fn one_by_one(&self, blocks: &[BlockTag]) -> Result<Vec<Option<Header>>, RpcError> {
+        let calls: Vec<_> = blocks.iter().map(|block| self.header(*block)).collect();
+        stream::iter(calls).buffered(MAX_MESSAGES_AT_ONCE).try_collect().await
+    }
+
+    async fn batch(&self, blocks: &[BlockTag]) -> Result<Batch, RpcError> {
+        let ids = self.take_ids(blocks.len() as u64);
+        let calls: Vec<_> = (ids.first..)
+            .zip(blocks)
+            .map(|(id, block)| {
+                let (method, params) = header::call(*block);
+                Request::new(id, method, params)
+            })
+            .collect();
+        let body = serde_json::to_vec(&calls).map_err(|error| self.malformed(METHOD, &error))?;
+        let reply = self.transmit(Outgoing { ids, body, limit_bytes: MAX_BODY_BYTES }).await?;
+        self.read_batch(ids.first, blocks.len(), &reply)
+    }
+
+    fn read_batch(&self, first_id: u64, count: usize, reply: &Reply) -> Result<Batch, RpcError> {
+        let Ok(answers) = serde_json::from_slice::<Vec<Answer<'_, ReadHeader>>>(&reply.body) else {
+            return self.no_batch(reply);
+        };
+        let mut found: Vec<Option<Option<Header>>> = vec![None; count];
+        let mut refusal = None;
+        for answer in answers {
+            if let Some(error) = &answer.error {
+                refusal = match self.refused(METHOD, reply, error) {
+                    limited @ RpcError::RateLimited { .. } => return Err(limited),
+                    refused => Some(refused),
+                };
+                continue;
+            }
+            let place = answer.id().and_then(|id| usize::try_from(id.checked_sub(first_id)?).ok());
+            if let Some(header) = place.and_then(|place| found.get_mut(place)) {
+                *header = Some(answer.result.map(|ReadHeader(header)| header));
+            }
+        }
+        if found.iter().any(Option::is_some) {
+            return Ok(Batch::Read(found));
+        }
+        let strange = || self.malformed(METHOD, &"it answers none of the calls");
+        Ok(Batch::Refused(refusal.unwrap_or_else(strange)))
+    }
+
+    /// What an answer means that is no list: trouble, or that no lists are taken.
+    fn no_batch(&self, reply: &Reply) -> Result<Batch, RpcError> {
+        let error = match serde_json::from_slice::<Answer<'_, ReadHeader>>(&reply.body) {
+            Ok(Answer { error: Some(error), .. }) => self.refused(METHOD, reply, &error),
+            _ if !reply.is_success() => self.status(METHOD, reply),
+            _ => self.malformed(METHOD, &"it is no list"),
+        };
+        match error {
+            RpcError::RateLimited { .. } | RpcError::Status { status: 401 | 403 | 408 | 500.., .. } => {
+                Err(error)
+            }
+            refused => Ok(Batch::Refused(refused)),
+        }
+    }
+}
+
+/// How a batch is called in errors.
+const METHOD: &str = "a batch of eth_getBlockByNumber";

@@ -1,0 +1,250 @@
+//! One question: who is asked, in turn, until somebody knows.
+
+use std::pin::pin;
+use std::sync::{MutexGuard, PoisonError};
+
+use futures_util::future::{Either, select};
+use tokio::time::{Instant, sleep};
+use windlass_core::error::RetryAdvice;
+use windlass_core::reader::{ChainError, ChainErrorKind};
+
+use super::Inner;
+use super::hedge::Hedges;
+use super::knowledge::Knowledge;
+use super::member::Failure;
+use super::pick::Turn;
+use super::question::Question;
+
+/// The most endpoints that are asked one question.
+pub const MAX_TRIES: usize = 3;
+
+/// What became of a question put to one member.
+struct Outcome<A> {
+    place: usize,
+    began: Instant,
+    result: Result<A, Failure>,
+}
+
+impl Inner {
+    /// Asks one member after another, until one answers and knows.
+    pub(super) async fn ask<Q: Question>(&self, question: &Q) -> Result<Q::Answer, ChainError> {
+        let mut tried = Tried::default();
+        while tried.count < MAX_TRIES {
+            let Some(turn) = self.turn(question, &tried.places).await? else { break };
+            tried.places.push(turn.place);
+            let (first, second) = self.attempt(question, turn, &mut tried.places).await;
+            for outcome in [Some(first), second].into_iter().flatten() {
+                if let Some(answer) = self.take_note(question, &mut tried, outcome) {
+                    return Ok(answer);
+                }
+            }
+        }
+        tried.conclude()
+    }
+
+    /// The same for a question that nobody else holds.
+    pub(super) async fn ask_owned<Q: Question>(&self, question: Q) -> Result<Q::Answer, ChainError> {
+        self.ask(&question).await
+    }
+
+    /// Puts the question to one member, and to a second if the first is late.
+    async fn attempt<Q: Question>(
+        &self,
+        question: &Q,
+        turn: Turn<'_>,
+        places: &mut Vec<usize>,
+    ) -> (Outcome<Q::Answer>, Option<Outcome<Q::Answer>>) {
+        let (place, began) = (turn.place, turn.began);
+        let first = pin!(self.put(question, turn));
+        let late_after = if self.members.len() > 1 { self.hedges().late_after(question.kind()) } else { None };
+        let Some(late_after) = late_after else { return (first.await, None) };
+        let first = match select(first, pin!(sleep(late_after))).await {
+            Either::Left((done, _)) => return (done, None),
+            Either::Right(((), first)) => first,
+        };
+        let spare = self.spare_turn(question, places).filter(|_| self.hedges().spend());
+        let Some(spare) = spare else { return (first.await, None) };
+        places.push(spare.place);
+        let second = pin!(self.put(question, spare));
+        let (done, other) = match select(first, second).await {
+            Either::Left((done, second)) => (done, second),
+            Either::Right((done, first)) => (done, first),
+        };
+        let knows = done.result.as_ref().is_ok_and(|answer| !question.is_unknown(answer));
+        if !knows {
+            return (done, Some(other.await));
+        }
+        if done.place != place {
+            let now = Instant::now();
+            self.members[place].health().stalled(question.kind(), began, now);
+        }
+        (done, None)
+    }
+
+    async fn put<Q: Question>(&self, question: &Q, turn: Turn<'_>) -> Outcome<Q::Answer> {
+        let member = turn.member();
+        let result = match member.prove(self.chain).await {
+            Ok(()) => {
+                // Others may have waited for this to be known.
+                self.freed.notify_waiters();
+                question.put(&*member.source).await.map_err(Failure::Error)
+            }
+            Err(failure) => Err(failure),
+        };
+        Outcome { place: turn.place, began: turn.began, result }
+    }
+
+    /// Learns from an outcome; gives the answer back if it is one.
+    fn take_note<Q: Question>(
+        &self,
+        question: &Q,
+        tried: &mut Tried<Q::Answer>,
+        outcome: Outcome<Q::Answer>,
+    ) -> Option<Q::Answer> {
+        self.settle(question, &outcome);
+        let Outcome { place, began, result } = outcome;
+        match result {
+            Ok(answer) if question.is_unknown(&answer) => tried.unknown(question, place, answer),
+            Err(failure) => tried.failed(place, began, failure),
+            Ok(answer) => {
+                let now = Instant::now();
+                for (refused, began) in &tried.refused {
+                    self.members[*refused].refuted(*began, now);
+                }
+                if question.kind().is_about_heads() {
+                    self.prefer(place, &tried.ignorant, now);
+                }
+                return Some(answer);
+            }
+        }
+        None
+    }
+
+    /// Draws the conclusions about the member that was asked.
+    fn settle<Q: Question>(&self, question: &Q, outcome: &Outcome<Q::Answer>) {
+        let (member, now) = (&self.members[outcome.place], Instant::now());
+        let answer = match &outcome.result {
+            Ok(answer) => answer,
+            Err(failure) => return member.failed(failure, outcome.began, now),
+        };
+        member.health().succeeded(question.kind(), outcome.began, now);
+        self.hedges().answered(question.kind(), now - outcome.began);
+        if let Some(block) = question.shows(answer) {
+            member.health().has_block(block.number);
+            self.knowledge().has(outcome.place, block);
+        }
+    }
+
+    /// Who has just answered about heads stays the one to ask, unless another is and is well.
+    fn prefer(&self, place: usize, ignorant: &[usize], now: Instant) {
+        let mut knowledge = self.knowledge();
+        let stays = knowledge.favourite.is_some_and(|favourite| {
+            !ignorant.contains(&favourite) && self.members[favourite].health().is_well(now)
+        });
+        if !stays {
+            knowledge.favourite = Some(place);
+        }
+    }
+
+    /// Puts the question to one member and nobody else.
+    pub(super) async fn ask_once<Q: Question>(&self, question: &Q, turn: Turn<'_>) -> Option<Q::Answer> {
+        let outcome = self.put(question, turn).await;
+        self.settle(question, &outcome);
+        outcome.result.ok()
+    }
+
+    pub(super) fn knowledge(&self) -> MutexGuard<'_, Knowledge> {
+        self.knowledge.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn hedges(&self) -> MutexGuard<'_, Hedges> {
+        self.hedges.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What was tried, and to what end.
+struct Tried<A> {
+    /// Who has been asked.
+    places: Vec<usize>,
+    /// How many of them count: one that serves another chain was not really asked.
+    count: usize,
+    /// Who refused, and when it was asked.
+    refused: Vec<(usize, Instant)>,
+    /// Who did not know.
+    ignorant: Vec<usize>,
+    /// The best answer that does not know all.
+    unknown: Option<A>,
+    error: Option<ChainError>,
+}
+
+impl<A> Default for Tried<A> {
+    fn default() -> Self {
+        Self {
+            places: Vec::new(),
+            count: 0,
+            refused: Vec::new(),
+            ignorant: Vec::new(),
+            unknown: None,
+            error: None,
+        }
+    }
+}
+
+impl<A> Tried<A> {
+    fn unknown<Q: Question<Answer = A>>(&mut self, question: &Q, place: usize, answer: A) {
+        self.count += 1;
+        self.ignorant.push(place);
+        match &self.unknown {
+            Some(before) if !question.is_better(before, &answer) => {}
+            _ => self.unknown = Some(answer),
+        }
+    }
+
+    fn failed(&mut self, place: usize, began: Instant, failure: Failure) {
+        let error = match failure {
+            Failure::WrongChain(error) => error,
+            Failure::Error(error) => {
+                self.count += 1;
+                match error.kind {
+                    ChainErrorKind::Refused => self.refused.push((place, began)),
+                    ChainErrorKind::UnknownBlock => self.ignorant.push(place),
+                    _ => {}
+                }
+                error
+            }
+        };
+        self.error = Some(match self.error.take() {
+            Some(before) => more_useful(before, error),
+            None => error,
+        });
+    }
+
+    fn conclude(self) -> Result<A, ChainError> {
+        let nobody = || ChainError::new(ChainErrorKind::Unreachable, "there is no endpoint to ask");
+        match (self.unknown, self.error) {
+            (Some(answer), _) => Ok(answer),
+            (None, error) => Err(error.unwrap_or_else(nobody)),
+        }
+    }
+}
+
+/// Which of two errors the caller can do more about: one that wants a smaller range,
+/// the larger proposal; else one that may pass, the sooner.
+fn more_useful(one: ChainError, other: ChainError) -> ChainError {
+    let proposal = |error: &ChainError| match error.kind {
+        ChainErrorKind::RangeTooLarge { suggested } => {
+            Some(suggested.map_or(0, |range| range.to.saturating_sub(range.from) + 1))
+        }
+        _ => None,
+    };
+    let wait = |error: &ChainError| match error.retry {
+        RetryAdvice::After(pause) => pause,
+        RetryAdvice::Never => std::time::Duration::MAX,
+    };
+    match (proposal(&one), proposal(&other)) {
+        (Some(first), Some(second)) => if second > first { other } else { one },
+        (Some(_), None) => one,
+        (None, Some(_)) => other,
+        (None, None) => if wait(&other) < wait(&one) { other } else { one },
+    }
+}

@@ -1,0 +1,284 @@
+//! What is known of an endpoint, and what follows: how much it is asked, and when not.
+//!
+//! ```text
+//! good answers ─► more at once, up to a maximum
+//! 429          ─► half at once, left out as long as it asked for
+//! failures     ─► after three in a row left out, each time for twice as long; then one try
+//! ```
+//!
+//! What happened to questions that were under way together counts once: whatever began
+//! before the last cut or pause says nothing new.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use windlass_core::reader::ChainErrorKind;
+
+use super::latency::Average;
+use super::options::PoolOptions;
+use super::question::Kind;
+
+/// How many questions an endpoint gets at once at first.
+const FIRST_LIMIT: f64 = 4.0;
+/// Questions about heads may exceed the limit by so many: they are few, and must not wait
+/// behind history.
+const HEAD_RESERVE: u32 = 2;
+/// After so many failures in a row an endpoint is left out.
+const MAX_FAILURES: u32 = 3;
+/// The most doublings of a pause.
+const MAX_DOUBLINGS: u32 = 16;
+/// The weight of a new outcome in the share of errors.
+const ERROR_WEIGHT: f64 = 0.1;
+/// How much worse an endpoint looks that only fails.
+const ERROR_PENALTY: f64 = 9.0;
+/// An answer that takes so many times as long as usual says that more at once would not help.
+const SLOW_FACTOR: f64 = 3.0;
+
+/// One endpoint's state.
+#[derive(Debug)]
+pub(super) struct Health {
+    max_concurrency: f64,
+    first_pause: Duration,
+    longest_pause: Duration,
+    in_flight: u32,
+    /// How many questions at once, for now.
+    limit: f64,
+    /// Whether the limit still grows fast: nothing has spoken against it yet.
+    fast_growth: bool,
+    /// When the limit was last cut.
+    cut_at: Option<Instant>,
+    /// Whether it has named the right chain since it last failed.
+    proven: bool,
+    failures: u32,
+    pauses: u32,
+    limited_in_a_row: u32,
+    left_out: Option<LeftOut>,
+    error_share: f64,
+    latency: [Average; Kind::COUNT],
+    pub(super) overall: Average,
+    pub(super) counts: Counts,
+    pub(super) head: Option<u64>,
+    /// Its last trouble, in words; none after a good answer.
+    pub(super) trouble: Option<String>,
+}
+
+/// How often what happened.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counts {
+    pub(super) requests: u64,
+    pub(super) errors: u64,
+    pub(super) limited: u64,
+    pub(super) hedged: u64,
+}
+
+/// Why and how long an endpoint is not asked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LeftOut {
+    pub(super) since: Instant,
+    pub(super) until: Instant,
+    pub(super) kind: ChainErrorKind,
+}
+
+impl Health {
+    pub(super) fn new(options: &PoolOptions) -> Self {
+        let max_concurrency = f64::from(options.max_concurrency.max(1));
+        Self {
+            max_concurrency,
+            first_pause: options.first_pause,
+            longest_pause: options.longest_pause,
+            in_flight: 0,
+            limit: FIRST_LIMIT.min(max_concurrency),
+            fast_growth: true,
+            cut_at: None,
+            proven: false,
+            failures: 0,
+            pauses: 0,
+            limited_in_a_row: 0,
+            left_out: None,
+            error_share: 0.0,
+            latency: Default::default(),
+            overall: Average::default(),
+            counts: Counts::default(),
+            head: None,
+            trouble: None,
+        }
+    }
+
+    pub(super) fn is_proven(&self) -> bool {
+        self.proven
+    }
+
+    /// It has named the right chain.
+    pub(super) fn prove(&mut self) {
+        self.proven = true;
+    }
+
+    pub(super) fn left_out(&self, now: Instant) -> Option<LeftOut> {
+        self.left_out.filter(|left_out| now < left_out.until)
+    }
+
+    pub(super) fn is_available(&self, now: Instant) -> bool {
+        self.left_out(now).is_none()
+    }
+
+    /// Whether nothing speaks against it.
+    pub(super) fn is_well(&self, now: Instant) -> bool {
+        self.is_available(now) && self.failures == 0
+    }
+
+    pub(super) fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// How many questions it gets at once.
+    pub(super) fn concurrency(&self, now: Instant) -> u32 {
+        match (self.is_available(now), self.proven) {
+            (false, _) => 0,
+            (true, false) => 1,
+            (true, true) => self.limit as u32,
+        }
+    }
+
+    pub(super) fn has_room(&self, kind: Kind, now: Instant) -> bool {
+        let reserve = if kind.is_about_heads() && self.proven { HEAD_RESERVE } else { 0 };
+        self.in_flight < self.concurrency(now) + reserve
+    }
+
+    /// How long an answer takes, about, and how likely it is none: the least is asked.
+    pub(super) fn score(&self, kind: Kind, now: Instant) -> f64 {
+        let usual_ms = self.latency[kind as usize].faded_ms(now).unwrap_or(0.0) + 1.0;
+        let load = 1.0 + f64::from(self.in_flight) / self.limit;
+        usual_ms * load * (1.0 + ERROR_PENALTY * self.error_share)
+    }
+
+    /// It has shown that it has a block.
+    pub(super) fn has_block(&mut self, number: u64) {
+        self.head = Some(self.head.map_or(number, |head| head.max(number)));
+    }
+
+    /// A question begins.
+    pub(super) fn admit(&mut self) {
+        self.in_flight += 1;
+        self.counts.requests += 1;
+    }
+
+    /// A question is over, however.
+    pub(super) fn release(&mut self) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+    }
+
+    /// A good answer.
+    pub(super) fn succeeded(&mut self, kind: Kind, began: Instant, now: Instant) {
+        if kind == Kind::ChainId {
+            return self.answered();
+        }
+        let took = now - began;
+        let usual_ms = self.latency[kind as usize].ms();
+        let slow = usual_ms.is_some_and(|usual| took.as_secs_f64() * 1_000.0 > usual * SLOW_FACTOR);
+        self.latency[kind as usize].add(took, now);
+        self.overall.add(took, now);
+        self.answered();
+        if !slow {
+            self.grow();
+        }
+    }
+
+    /// An answer of whatever content: it is alive and well.
+    pub(super) fn answered(&mut self) {
+        (self.failures, self.pauses, self.limited_in_a_row) = (0, 0, 0);
+        self.error_share -= ERROR_WEIGHT * self.error_share;
+        (self.left_out, self.trouble) = (None, None);
+    }
+
+    /// More at once, if what is allowed is used.
+    fn grow(&mut self) {
+        if f64::from(self.in_flight) * 2.0 >= self.limit {
+            self.limit += if self.fast_growth { 1.0 } else { 1.0 / self.limit };
+            self.limit = self.limit.min(self.max_concurrency);
+        }
+    }
+
+    /// Half at once.
+    fn cut(&mut self, began: Instant, now: Instant) {
+        if self.cut_at.is_none_or(|cut_at| began >= cut_at) {
+            self.limit = (self.limit / 2.0).max(1.0);
+            (self.cut_at, self.fast_growth) = (Some(now), false);
+        }
+    }
+
+    /// It wants to be left alone for so long.
+    pub(super) fn limited(&mut self, pause: Duration, began: Instant, now: Instant) {
+        self.counts.limited += 1;
+        if !self.is_news(began) {
+            return;
+        }
+        self.cut(began, now);
+        let longer = 1 << self.limited_in_a_row.min(MAX_DOUBLINGS);
+        self.limited_in_a_row += 1;
+        let pause = pause.max((pause * longer).min(self.longest_pause));
+        self.leave_out(pause, ChainErrorKind::RateLimited, now);
+    }
+
+    /// It could not be reached, or what it said makes no sense.
+    pub(super) fn failed(&mut self, kind: ChainErrorKind, began: Instant, now: Instant) {
+        self.counts.errors += 1;
+        self.strike(kind, began, now);
+    }
+
+    /// Something speaks against it.
+    pub(super) fn strike(&mut self, kind: ChainErrorKind, began: Instant, now: Instant) {
+        self.error_share += ERROR_WEIGHT * (1.0 - self.error_share);
+        if !self.is_news(began) {
+            return;
+        }
+        if kind == ChainErrorKind::Unreachable {
+            self.cut(began, now);
+        }
+        self.failures += 1;
+        // One that is on trial has no second chance.
+        if self.failures >= MAX_FAILURES || (!self.proven && self.pauses > 0) {
+            self.pause(kind, now);
+        }
+    }
+
+    /// Another was faster, after a long wait.
+    pub(super) fn stalled(&mut self, kind: Kind, began: Instant, now: Instant) {
+        self.latency[kind as usize].add(now - began, now);
+        self.counts.hedged += 1;
+        if self.is_news(began) {
+            self.failures += 1;
+            if self.failures >= MAX_FAILURES {
+                self.pause(ChainErrorKind::Unreachable, now);
+            }
+        }
+    }
+
+    /// It serves another chain.
+    pub(super) fn has_wrong_chain(&mut self, now: Instant) {
+        self.counts.errors += 1;
+        self.pause(ChainErrorKind::Refused, now);
+    }
+
+    /// Left out for longer than the last time; then it must name its chain again.
+    fn pause(&mut self, kind: ChainErrorKind, now: Instant) {
+        let longer = 1 << self.pauses.min(MAX_DOUBLINGS);
+        let pause = (self.first_pause * longer).min(self.longest_pause);
+        self.pauses += 1;
+        self.failures = 0;
+        self.proven = false;
+        self.leave_out(pause, kind, now);
+    }
+
+    fn leave_out(&mut self, pause: Duration, kind: ChainErrorKind, now: Instant) {
+        let until = self.left_out(now).map_or(now + pause, |before| before.until.max(now + pause));
+        self.left_out = Some(LeftOut { since: now, until, kind });
+    }
+
+    /// Whether a question began after it was last left out.
+    fn is_news(&self, began: Instant) -> bool {
+        self.left_out.is_none_or(|left_out| began >= left_out.since)
+    }
+}
+
+#[cfg(test)]
+mod tests;

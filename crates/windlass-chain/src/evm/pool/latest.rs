@@ -1,0 +1,72 @@
+//! The newest block. Endpoints have different ones: the favourite's is taken, and compared
+//! with another's whenever it stands still or goes back, so that a node that has stopped
+//! does not stop the follower.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use windlass_core::reader::{BlockTag, ChainError, Header};
+
+use super::Inner;
+use super::question::AskHeader;
+
+/// How often heads are compared while the favourite's stands still.
+const COMPARE_EVERY: Duration = Duration::from_secs(5);
+/// A favourite that is further behind another is none any more.
+const MAX_BEHIND_BLOCKS: u64 = 2;
+/// What was the highest head so long ago says nothing about the present.
+const MAX_AGE: Duration = Duration::from_secs(30);
+
+impl Inner {
+    pub(super) async fn latest(&self) -> Result<Option<Header>, ChainError> {
+        let question = AskHeader { block: BlockTag::Latest };
+        let first = self.ask(&question).await?;
+        if self.members.len() == 1 || !self.wants_comparison(first.as_ref()) {
+            return Ok(first);
+        }
+        let Some(favourite) = self.knowledge().favourite else { return Ok(first) };
+        let second = self.ask_another(&question, favourite).await;
+        Ok(self.higher(first, second))
+    }
+
+    /// Notes a head; whether it should be compared with another's.
+    fn wants_comparison(&self, head: Option<&Header>) -> bool {
+        let mut knowledge = self.knowledge();
+        let now = Instant::now();
+        let number = head.map_or(0, |header| header.block.number);
+        let highest = knowledge.highest.filter(|(_, at)| now - *at < MAX_AGE).map(|(highest, _)| highest);
+        if highest.is_none_or(|highest| number > highest) {
+            knowledge.highest = Some((number, now));
+        }
+        let stands = highest.is_some_and(|highest| number <= highest);
+        let behind = highest.is_some_and(|highest| number < highest);
+        let due = knowledge.compared.is_none_or(|compared| now - compared >= COMPARE_EVERY);
+        let compare = behind || (stands && due);
+        if compare {
+            knowledge.compared = Some(now);
+        }
+        compare
+    }
+
+    /// One other member's head; its trouble is not the caller's.
+    async fn ask_another(&self, question: &AskHeader, favourite: usize) -> Option<(usize, Header)> {
+        let turn = self.spare_turn(question, &[favourite])?;
+        let place = turn.place;
+        self.ask_once(question, turn).await.flatten().map(|header| (place, header))
+    }
+
+    fn higher(&self, first: Option<Header>, second: Option<(usize, Header)>) -> Option<Header> {
+        let Some((place, second)) = second else { return first };
+        let number = first.as_ref().map_or(0, |header| header.block.number);
+        let ahead = second.block.number.saturating_sub(number);
+        if ahead == 0 && first.is_some() {
+            return first;
+        }
+        let mut knowledge = self.knowledge();
+        knowledge.highest = Some((second.block.number, Instant::now()));
+        if ahead > MAX_BEHIND_BLOCKS {
+            knowledge.favourite = Some(place);
+        }
+        Some(second)
+    }
+}

@@ -1,0 +1,184 @@
+//! Several endpoints of one chain behind the core's port.
+//!
+//! ```text
+//! question ─► pick ─► turn ─► endpoint ─► settle ─► answer
+//!              ▲       │ slow: hedge            │
+//!              └───────┴── failed, unknown ◄────┘
+//! ```
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `question` | what can be asked, and which answers another endpoint may better |
+//! | `ask` | one question: tries, hedges, and which of several errors is told |
+//! | `pick` | who is asked next, and waiting for a turn |
+//! | `health`, `latency` | what is known of an endpoint, without I/O; time is an argument |
+//! | `member` | an endpoint with its health; makes sure of its chain |
+//! | `knowledge` | who has which block, and who is asked about heads |
+//! | `status` | what is shown |
+//!
+//! Invariants: an endpoint is asked no question before it has named the right chain, and
+//! none while it is left out; a question is put to at most [`MAX_TRIES`] endpoints and
+//! never twice to the same; hedges are a bounded share of all questions.
+
+mod ask;
+mod hedge;
+mod health;
+mod knowledge;
+mod latency;
+mod latest;
+mod member;
+mod options;
+mod pick;
+mod question;
+mod saved;
+mod status;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use windlass_core::chain::{Address, BlockHeader, Bytes, ChainId};
+use windlass_core::event::LogEvent;
+use windlass_core::reader::{
+    BlockTag, ChainError, ChainReader, Header, LogFilter, LogSpan, Receipts,
+};
+
+use super::batch::{MAX_BATCH_CALLS, MAX_MESSAGES_AT_ONCE};
+use super::client::EvmRpc;
+use super::endpoint::Endpoint;
+use super::error::RpcError;
+use super::reader::EvmReader;
+pub use ask::MAX_TRIES;
+use hedge::Hedges;
+use knowledge::Knowledge;
+use member::{Member, Source};
+pub use options::PoolOptions;
+use question::{AskChainId, AskCode, AskHeader, AskHeaders, AskLogs, AskReceipts};
+pub use status::EndpointStatus;
+
+/// Several endpoints of one chain. Cheap to clone; clones share everything.
+#[derive(Clone)]
+pub struct EvmPool {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    chain: ChainId,
+    options: PoolOptions,
+    members: Vec<Member>,
+    knowledge: Mutex<Knowledge>,
+    hedges: Mutex<Hedges>,
+    /// Told whenever a turn may be free.
+    freed: Notify,
+}
+
+impl EvmPool {
+    /// A pool of these endpoints. Questions go over HTTP; over WebSockets only if there
+    /// is nothing else. The process must have a TLS provider installed.
+    pub fn new<U: AsRef<str>>(urls: &[U], chain: ChainId, options: PoolOptions) -> Result<Self, RpcError> {
+        let mut over_http = Vec::new();
+        let mut over_sockets = Vec::new();
+        for url in urls {
+            let socket = Endpoint::parse(url.as_ref())?.is_socket();
+            if socket { &mut over_sockets } else { &mut over_http }.push(url.as_ref());
+        }
+        let chosen = if over_http.is_empty() { over_sockets } else { over_http };
+        if chosen.is_empty() {
+            return Err(RpcError::Url { place: "an empty list".to_owned() });
+        }
+        let mut sources: Vec<Box<dyn Source>> = Vec::with_capacity(chosen.len());
+        for url in chosen {
+            let rpc = EvmRpc::with_timeout(url, options.request_timeout)?;
+            sources.push(Box::new(EvmReader::with_options(rpc, chain, options.learn)));
+        }
+        Ok(Self::of(sources, chain, options))
+    }
+
+    fn of(sources: Vec<Box<dyn Source>>, chain: ChainId, options: PoolOptions) -> Self {
+        let inner = Inner {
+            chain,
+            members: member::named(sources, &options),
+            knowledge: Mutex::default(),
+            hedges: Mutex::new(Hedges::new(&options)),
+            freed: Notify::new(),
+            options,
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// How every endpoint fares.
+    pub fn status(&self) -> Vec<EndpointStatus> {
+        let now = Instant::now();
+        self.inner.members.iter().map(|member| member.status(now)).collect()
+    }
+
+    /// How many questions the endpoints that are well take at once, in all.
+    pub fn concurrency(&self) -> usize {
+        let now = Instant::now();
+        self.inner.members.iter().map(|member| member.health().concurrency(now) as usize).sum()
+    }
+
+    /// What has been learned, as a text to keep across restarts. Bounded in length.
+    pub fn export(&self) -> String {
+        saved::write(&self.inner.members)
+    }
+
+    /// Takes what [`Self::export`] wrote, as far as it concerns these endpoints. A text
+    /// that is none of it changes nothing.
+    pub fn restore(&self, text: &str) {
+        saved::read(&self.inner.members, text);
+    }
+}
+
+#[async_trait]
+impl ChainReader for EvmPool {
+    /// The pool's own chain, once an endpoint has confirmed it.
+    async fn chain_id(&self) -> Result<ChainId, ChainError> {
+        self.inner.ask(&AskChainId { chain: self.inner.chain }).await
+    }
+
+    async fn header(&self, block: BlockTag) -> Result<Option<Header>, ChainError> {
+        match block {
+            BlockTag::Latest => self.inner.latest().await,
+            block => self.inner.ask(&AskHeader { block }).await,
+        }
+    }
+
+    async fn headers(&self, numbers: &[u64]) -> Result<Vec<Option<Header>>, ChainError> {
+        let questions = numbers.chunks(MAX_BATCH_CALLS).map(|numbers| AskHeaders { numbers });
+        let asked: Vec<_> = questions.map(|question| self.inner.ask_owned(question)).collect();
+        stream::iter(asked).buffered(MAX_MESSAGES_AT_ONCE).try_concat().await
+    }
+
+    async fn logs(&self, span: LogSpan, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
+        self.inner.ask(&AskLogs { span, filter }).await
+    }
+
+    async fn receipts(&self, block: &BlockHeader) -> Result<Option<Receipts>, ChainError> {
+        self.inner.ask(&AskReceipts { block }).await
+    }
+
+    async fn code(&self, address: Address, at: BlockTag) -> Result<Bytes, ChainError> {
+        self.inner.ask(&AskCode { address, at }).await
+    }
+
+    /// What the endpoint can take that takes most, of those that are well.
+    fn range_size(&self, filter: &LogFilter) -> u64 {
+        let now = Instant::now();
+        let size = |member: &Member| member.source.range_size(filter);
+        let well = self.inner.members.iter().filter(|member| member.health().is_available(now));
+        let largest = well.map(size).max().or_else(|| self.inner.members.iter().map(size).max());
+        largest.unwrap_or(1)
+    }
+}
+
+impl fmt::Debug for EvmPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.inner.members.iter().map(|member| &member.name)).finish()
+    }
+}

@@ -1,0 +1,251 @@
+//! What can be asked, and which answers another endpoint may better.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use windlass_core::chain::{Address, B256, BlockHeader, BlockRef, Bytes, ChainId};
+use windlass_core::event::LogEvent;
+use windlass_core::reader::{BlockTag, ChainError, Header, LogFilter, LogSpan, Receipts};
+
+use super::member::Source;
+
+/// Questions that take about as long as each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    ChainId,
+    Head,
+    Headers,
+    BlockLogs,
+    RangeLogs,
+    Receipts,
+    Code,
+}
+
+impl Kind {
+    pub(super) const COUNT: usize = 7;
+
+    /// Whether it is about the newest blocks: such are few, urgent, and best put to one endpoint.
+    pub(super) fn is_about_heads(self) -> bool {
+        matches!(self, Self::Head | Self::BlockLogs)
+    }
+}
+
+/// An answer under way, as the port gives it.
+pub(super) type Asked<'a, A> = Pin<Box<dyn Future<Output = Result<A, ChainError>> + Send + 'a>>;
+
+/// A question with its answer's type.
+pub(super) trait Question: Sync {
+    type Answer: Send;
+
+    fn kind(&self) -> Kind;
+
+    /// Puts it to one endpoint.
+    fn put<'a>(&'a self, source: &'a dyn Source) -> Asked<'a, Self::Answer>;
+
+    /// Whether the answer says that the endpoint does not know, and another may.
+    fn is_unknown(&self, _answer: &Self::Answer) -> bool {
+        false
+    }
+
+    /// Whether of two answers that do not know all the second knows more.
+    fn is_better(&self, _one: &Self::Answer, _other: &Self::Answer) -> bool {
+        false
+    }
+
+    /// The highest block that it takes to answer.
+    fn needs(&self) -> Option<u64> {
+        None
+    }
+
+    /// The block it is about, where the hash is known.
+    fn about(&self) -> Option<B256> {
+        None
+    }
+
+    /// Whether the endpoint is known to refuse it.
+    fn is_refused_by(&self, _source: &dyn Source) -> bool {
+        false
+    }
+
+    /// The block that the answer shows the endpoint to have.
+    fn shows(&self, _answer: &Self::Answer) -> Option<BlockRef> {
+        None
+    }
+}
+
+pub(super) struct AskChainId {
+    pub(super) chain: ChainId,
+}
+
+impl Question for AskChainId {
+    type Answer = ChainId;
+
+    fn kind(&self) -> Kind {
+        Kind::ChainId
+    }
+
+    /// Every endpoint has named the pool's chain before it is asked anything.
+    fn put<'a>(&'a self, _source: &'a dyn Source) -> Asked<'a, ChainId> {
+        Box::pin(std::future::ready(Ok(self.chain)))
+    }
+}
+
+pub(super) struct AskHeader {
+    pub(super) block: BlockTag,
+}
+
+impl Question for AskHeader {
+    type Answer = Option<Header>;
+
+    fn kind(&self) -> Kind {
+        Kind::Head
+    }
+
+    fn put<'a>(&'a self, source: &'a dyn Source) -> Asked<'a, Option<Header>> {
+        source.header(self.block)
+    }
+
+    fn is_unknown(&self, answer: &Option<Header>) -> bool {
+        answer.is_none()
+    }
+
+    fn needs(&self) -> Option<u64> {
+        match self.block {
+            BlockTag::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    fn about(&self) -> Option<B256> {
+        match self.block {
+            BlockTag::Hash(hash) => Some(hash),
+            _ => None,
+        }
+    }
+
+    fn shows(&self, answer: &Option<Header>) -> Option<BlockRef> {
+        answer.as_ref().map(|header| header.block.block_ref())
+    }
+}
+
+pub(super) struct AskHeaders<'a> {
+    pub(super) numbers: &'a [u64],
+}
+
+impl AskHeaders<'_> {
+    fn missing(answer: &[Option<Header>]) -> usize {
+        answer.iter().filter(|header| header.is_none()).count()
+    }
+}
+
+impl Question for AskHeaders<'_> {
+    type Answer = Vec<Option<Header>>;
+
+    fn kind(&self) -> Kind {
+        Kind::Headers
+    }
+
+    fn put<'a>(&'a self, source: &'a dyn Source) -> Asked<'a, Self::Answer> {
+        source.headers(self.numbers)
+    }
+
+    fn is_unknown(&self, answer: &Self::Answer) -> bool {
+        Self::missing(answer) > 0
+    }
+
+    fn is_better(&self, one: &Self::Answer, other: &Self::Answer) -> bool {
+        Self::missing(other) < Self::missing(one)
+    }
+
+    fn needs(&self) -> Option<u64> {
+        self.numbers.iter().copied().max()
+    }
+}
+
+pub(super) struct AskLogs<'a> {
+    pub(super) span: LogSpan,
+    pub(super) filter: &'a LogFilter,
+}
+
+impl Question for AskLogs<'_> {
+    type Answer = Vec<LogEvent>;
+
+    fn kind(&self) -> Kind {
+        match self.span {
+            LogSpan::Block(_) => Kind::BlockLogs,
+            LogSpan::Range(_) => Kind::RangeLogs,
+        }
+    }
+
+    fn put<'a>(&'a self, source: &'a dyn Source) -> Asked<'a, Vec<LogEvent>> {
+        source.logs(self.span, self.filter)
+    }
+
+    fn needs(&self) -> Option<u64> {
+        match self.span {
+            LogSpan::Block(_) => None,
+            LogSpan::Range(range) => Some(range.to),
+        }
+    }
+
+    fn about(&self) -> Option<B256> {
+        match self.span {
+            LogSpan::Block(hash) => Some(hash),
+            LogSpan::Range(_) => None,
+        }
+    }
+
+    fn is_refused_by(&self, source: &dyn Source) -> bool {
+        match self.span {
+            LogSpan::Block(_) => false,
+            LogSpan::Range(range) => {
+                source.refuses(self.filter, range.to.saturating_sub(range.from).saturating_add(1))
+            }
+        }
+    }
+}
+
+pub(super) struct AskReceipts<'a> {
+    pub(super) block: &'a BlockHeader,
+}
+
+impl Question for AskReceipts<'_> {
+    type Answer = Option<Receipts>;
+
+    fn kind(&self) -> Kind {
+        Kind::Receipts
+    }
+
+    fn put<'a>(&'a self, source: &'a dyn Source) -> Asked<'a, Option<Receipts>> {
+        source.receipts(self.block)
+    }
+
+    fn is_unknown(&self, answer: &Option<Receipts>) -> bool {
+        answer.is_none()
+    }
+
+    fn needs(&self) -> Option<u64> {
+        Some(self.block.number)
+    }
+
+    fn about(&self) -> Option<B256> {
+        Some(self.block.hash)
+    }
+}
+
+pub(super) struct AskCode {
+    pub(super) address: Address,
+    pub(super) at: BlockTag,
+}
+
+impl Question for AskCode {
+    type Answer = Bytes;
+
+    fn kind(&self) -> Kind {
+        Kind::Code
+    }
+
+    fn put<'a>(&'a self, source: &'a dyn Source) -> Asked<'a, Bytes> {
+        source.code(self.address, self.at)
+    }
+}

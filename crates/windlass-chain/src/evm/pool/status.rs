@@ -1,0 +1,59 @@
+//! How an endpoint fares, to be shown.
+
+use serde::Serialize;
+use tokio::time::Instant;
+
+use super::health::Health;
+use crate::evm::learn::Learned;
+
+/// One endpoint's state, for `status`, metrics and `doctor`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EndpointStatus {
+    /// Which one: what may be printed of its URL.
+    pub place: String,
+    /// Whether nothing speaks against it.
+    pub healthy: bool,
+    /// For how long it is not asked, if it is left out.
+    pub left_out_ms: Option<u64>,
+    /// Its last trouble, if it has not answered since.
+    pub trouble: Option<String>,
+    /// How long its answers take, on average.
+    pub latency_ms: Option<f64>,
+    /// How many questions it has now.
+    pub in_flight: u32,
+    /// How many it gets at once.
+    pub concurrency: u32,
+    /// How many questions it was asked.
+    pub requests: u64,
+    /// How many it failed to answer.
+    pub errors: u64,
+    /// How often it wanted fewer.
+    pub limited: u64,
+    /// How often another was asked too because it was slow, and was faster.
+    pub hedged: u64,
+    /// The newest block that it is known to have.
+    pub head: Option<u64>,
+    /// What was learned of its log ranges, the filter used last first.
+    pub learned: Vec<Learned>,
+}
+
+impl EndpointStatus {
+    pub(super) fn new(place: String, health: &Health, learned: Vec<Learned>, now: Instant) -> Self {
+        let left_out = health.left_out(now).map(|left_out| left_out.until - now);
+        Self {
+            place,
+            healthy: health.is_well(now),
+            left_out_ms: left_out.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+            trouble: health.trouble.clone(),
+            latency_ms: health.overall.ms(),
+            in_flight: health.in_flight(),
+            concurrency: health.concurrency(now),
+            requests: health.counts.requests,
+            errors: health.counts.errors,
+            limited: health.counts.limited,
+            hedged: health.counts.hedged,
+            head: health.head,
+            learned,
+        }
+    }
+}

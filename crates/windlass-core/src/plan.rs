@@ -1,0 +1,255 @@
+//! The ledger of a chain: who wants which blocks, who has claimed them, what is left.
+//!
+//! A **source** is one thing that logs are collected for: a table and a contract
+//! that fills it. The blocks it needs come from two sides: the head, which is
+//! followed block by block from `head_from` on, and **campaigns**, which go over
+//! everything below in ranges. Blocks that several sources need are in one
+//! campaign, so that one question to the chain serves them all.
+//!
+//! Changing one's mind is one operation, [`Plan::replan`]: campaigns are cut where
+//! their cursors stand, and what is still missing is dealt out anew. It is pure:
+//! the loop that calls it commits the new plan together with the cut cursors.
+//!
+//! Invariants: a block that a source needs is claimed, in a campaign of that
+//! source, or left to the head, and only one of them; what was claimed stays so.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::block_set::BlockSet;
+use crate::chain::Address;
+use crate::range::BlockRange;
+use crate::table::Identifier;
+
+/// A table and who fills it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SourceId {
+    /// The table.
+    pub table: Identifier,
+    /// The contract; `None` for those that a factory has created.
+    pub contract: Option<Address>,
+}
+
+/// The text is not `table@0x…` or `table@created`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a source has the form `table@0x…` or `table@created`, not `{0}`")]
+pub struct SourceIdError(String);
+
+/// Stands for the contracts that a factory has created.
+const CREATED: &str = "created";
+
+impl fmt::Display for SourceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.contract {
+            Some(contract) => write!(f, "{}@{contract}", self.table),
+            None => write!(f, "{}@{CREATED}", self.table),
+        }
+    }
+}
+
+impl TryFrom<String> for SourceId {
+    type Error = SourceIdError;
+    fn try_from(text: String) -> Result<Self, SourceIdError> {
+        let read = || {
+            let (table, contract) = text.split_once('@')?;
+            let contract = if contract == CREATED { None } else { Some(contract.parse().ok()?) };
+            Some(Self { table: Identifier::new(table).ok()?, contract })
+        };
+        read().ok_or_else(|| SourceIdError(text.clone()))
+    }
+}
+
+impl From<SourceId> for String {
+    fn from(id: SourceId) -> Self {
+        id.to_string()
+    }
+}
+
+/// What is known of a source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// The first block of interest.
+    pub start: u64,
+    /// Blocks that were claimed for it, by campaigns or by the head before it moved on.
+    pub claimed: BlockSet,
+    /// The head stores its logs from this block on; `None` while it is not collected.
+    pub head_from: Option<u64>,
+}
+
+/// Blocks that are gone over in ranges.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Campaign {
+    /// Its number; never used again.
+    pub id: u64,
+    /// Which blocks.
+    pub blocks: BlockRange,
+    /// For which sources.
+    pub sources: BTreeSet<SourceId>,
+}
+
+/// The ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Plan {
+    /// How often it was changed.
+    pub version: u64,
+    /// The sources there are, or were.
+    pub sources: BTreeMap<SourceId, Source>,
+    /// The campaigns that are not over.
+    pub campaigns: Vec<Campaign>,
+    /// The number of the next campaign.
+    pub next_campaign: u64,
+}
+
+/// Where the head and the campaigns stand.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Standing {
+    /// The last block that the head has behind it.
+    pub head: u64,
+    /// The last final block: what the head has stored above it may yet go away.
+    pub finalized: u64,
+    /// For each campaign the next block that nobody has claimed; the first, if it is missing.
+    pub next_blocks: BTreeMap<u64, u64>,
+}
+
+impl Standing {
+    fn next_block(&self, campaign: &Campaign) -> u64 {
+        self.next_blocks.get(&campaign.id).copied().unwrap_or(campaign.blocks.from)
+    }
+}
+
+impl Plan {
+    /// A plan for exactly these sources, each with its first block, from where things
+    /// stand. `self` if nothing is to change.
+    #[must_use]
+    pub fn replan(&self, wanted: &BTreeMap<SourceId, u64>, standing: &Standing) -> Self {
+        if self.serves(wanted) {
+            return self.clone();
+        }
+        let mut plan = self.cut(standing);
+        for (id, source) in &mut plan.sources {
+            match wanted.get(id) {
+                Some(start) => source.start = *start,
+                None => source.leave_head(standing.head.min(standing.finalized)),
+            }
+        }
+        for (id, start) in wanted {
+            let unknown = || Source { start: *start, claimed: BlockSet::EMPTY, head_from: None };
+            let source = plan.sources.entry(id.clone()).or_insert_with(unknown);
+            source.head_from.get_or_insert(standing.head + 1);
+        }
+        plan.deal_out();
+        plan
+    }
+
+    /// A plan in which the head goes on from a later block: what lies between is left
+    /// to a campaign.
+    #[must_use]
+    pub fn jump(&self, standing: &Standing, to: u64) -> Self {
+        let mut plan = self.cut(standing);
+        for source in plan.sources.values_mut().filter(|source| source.head_from.is_some()) {
+            source.leave_head(standing.head);
+            source.head_from = Some(to + 1);
+        }
+        plan.deal_out();
+        plan
+    }
+
+    /// The plan without a campaign that is over.
+    #[must_use]
+    pub fn without(&self, campaign: u64) -> Self {
+        let mut plan = Self { version: self.version + 1, ..self.clone() };
+        let over = plan.campaigns.iter().position(|other| other.id == campaign);
+        if let Some(over) = over.map(|place| plan.campaigns.remove(place)) {
+            plan.claim(&over.sources, over.blocks);
+        }
+        plan
+    }
+
+    /// Whether these sources are the ones that are collected, from these blocks on.
+    pub fn serves(&self, wanted: &BTreeMap<SourceId, u64>) -> bool {
+        let collected = self.collected().map(|(id, source)| (id, source.start));
+        collected.eq(wanted.iter().map(|(id, start)| (id, *start)))
+    }
+
+    /// The sources that are collected.
+    pub fn collected(&self) -> impl Iterator<Item = (&SourceId, &Source)> {
+        self.sources.iter().filter(|(_, source)| source.head_from.is_some())
+    }
+
+    /// Cuts every campaign where its cursor stands. One of which nothing was claimed is gone.
+    fn cut(&self, standing: &Standing) -> Self {
+        let mut plan = Self { version: self.version + 1, ..self.clone() };
+        for campaign in std::mem::take(&mut plan.campaigns) {
+            let next = standing.next_block(&campaign);
+            if next <= campaign.blocks.from {
+                continue;
+            }
+            let blocks = BlockRange { from: campaign.blocks.from, to: campaign.blocks.to.min(next - 1) };
+            plan.claim(&campaign.sources, blocks);
+            plan.campaigns.push(Campaign { blocks, ..campaign });
+        }
+        plan
+    }
+
+    fn claim(&mut self, sources: &BTreeSet<SourceId>, blocks: BlockRange) {
+        for (_, source) in self.sources.iter_mut().filter(|(id, _)| sources.contains(id)) {
+            source.claimed.insert(blocks);
+        }
+    }
+
+    /// Makes campaigns of what is missing: one for each run of blocks that the same
+    /// sources need, the lowest first.
+    fn deal_out(&mut self) {
+        let needs: Vec<(&SourceId, BlockSet)> =
+            self.collected().map(|(id, source)| (id, source.need())).collect();
+        let edges: BTreeSet<u64> = needs
+            .iter()
+            .flat_map(|(_, need)| need.ranges())
+            .flat_map(|range| [range.from, range.to.saturating_add(1)])
+            .collect();
+        let edges: Vec<u64> = edges.into_iter().collect();
+        let mut campaigns: Vec<Campaign> = Vec::new();
+        for pair in edges.windows(2) {
+            let blocks = BlockRange { from: pair[0], to: pair[1] - 1 };
+            let needing = needs.iter().filter(|(_, need)| need.contains(blocks.from));
+            let sources: BTreeSet<SourceId> = needing.map(|(id, _)| (*id).clone()).collect();
+            match campaigns.last_mut() {
+                _ if sources.is_empty() => {}
+                Some(last) if last.sources == sources && last.blocks.to + 1 == blocks.from => {
+                    last.blocks.to = blocks.to;
+                }
+                _ => {
+                    let id = self.next_campaign + campaigns.len() as u64;
+                    campaigns.push(Campaign { id, blocks, sources });
+                }
+            }
+        }
+        self.next_campaign += campaigns.len() as u64;
+        self.campaigns.extend(campaigns);
+    }
+}
+
+impl Source {
+    /// What lies below the head and nobody has claimed.
+    fn need(&self) -> BlockSet {
+        match self.head_from {
+            Some(head_from) if head_from > self.start => {
+                BlockSet::from(BlockRange { from: self.start, to: head_from - 1 }).minus(&self.claimed)
+            }
+            _ => BlockSet::EMPTY,
+        }
+    }
+
+    /// Notes what the head has stored for it, up to a block, and takes it off the head.
+    fn leave_head(&mut self, up_to: u64) {
+        if let Some(from) = self.head_from.take() {
+            self.claimed.insert(BlockRange { from: from.max(self.start), to: up_to });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

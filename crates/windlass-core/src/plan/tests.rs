@@ -1,0 +1,176 @@
+//! Examples, and the property that no block is forgotten or claimed twice.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn source(name: &str) -> SourceId {
+    SourceId { table: Identifier::new(name).expect("a name"), contract: Some(Address::repeat_byte(7)) }
+}
+
+fn wanted(sources: &[(&str, u64)]) -> BTreeMap<SourceId, u64> {
+    sources.iter().map(|(name, start)| (source(name), *start)).collect()
+}
+
+fn standing(head: u64, next_blocks: &[(u64, u64)]) -> Standing {
+    Standing { head, finalized: head, next_blocks: next_blocks.iter().copied().collect() }
+}
+
+/// Number, first and last block, and tables of each campaign.
+fn picture(plan: &Plan) -> Vec<(u64, u64, u64, String)> {
+    let names = |campaign: &Campaign| {
+        campaign.sources.iter().map(|id| id.table.to_string()).collect::<Vec<_>>().join("+")
+    };
+    plan.campaigns
+        .iter()
+        .map(|campaign| (campaign.id, campaign.blocks.from, campaign.blocks.to, names(campaign)))
+        .collect()
+}
+
+#[test]
+fn sources_that_need_the_same_blocks_share_a_campaign() {
+    let plan = Plan::default().replan(&wanted(&[("a", 100), ("b", 500)]), &standing(999, &[]));
+    assert_eq!(picture(&plan), [(0, 100, 499, "a".to_owned()), (1, 500, 999, "a+b".to_owned())]);
+    assert!(plan.collected().all(|(_, source)| source.head_from == Some(1_000)));
+}
+
+#[test]
+fn nothing_changes_while_the_same_is_wanted() {
+    let plan = Plan::default().replan(&wanted(&[("a", 100)]), &standing(999, &[]));
+    assert_eq!(plan.replan(&wanted(&[("a", 100)]), &standing(2_000, &[(0, 300)])), plan);
+}
+
+#[test]
+fn a_source_that_is_added_backfills_only_itself() {
+    let plan = Plan::default().replan(&wanted(&[("a", 0)]), &standing(99, &[]));
+    let plan = plan.without(0);
+    let plan = plan.replan(&wanted(&[("a", 0), ("b", 50)]), &standing(200, &[]));
+    assert_eq!(picture(&plan), [(1, 50, 200, "b".to_owned())]);
+}
+
+#[test]
+fn a_campaign_is_cut_where_its_cursor_stands() {
+    let plan = Plan::default().replan(&wanted(&[("a", 0)]), &standing(99, &[]));
+    let plan = plan.replan(&wanted(&[("a", 0), ("b", 0)]), &standing(99, &[(0, 40)]));
+    let expected =
+        [(0, 0, 39, "a".to_owned()), (1, 0, 39, "b".to_owned()), (2, 40, 99, "a+b".to_owned())];
+    assert_eq!(picture(&plan), expected);
+}
+
+#[test]
+fn a_source_that_left_comes_back_for_what_it_missed() {
+    let plan = Plan::default().replan(&wanted(&[("a", 0)]), &standing(99, &[])).without(0);
+    let left = plan.replan(&wanted(&[]), &Standing { head: 150, finalized: 140, ..Standing::default() });
+    assert_eq!(picture(&left), []);
+    let back = left.replan(&wanted(&[("a", 0)]), &standing(300, &[]));
+    assert_eq!(picture(&back), [(1, 141, 300, "a".to_owned())]);
+}
+
+#[test]
+fn a_head_that_fell_behind_leaves_the_gap_to_a_campaign() {
+    let plan = Plan::default().replan(&wanted(&[("a", 0)]), &standing(99, &[])).without(0);
+    let jumped = plan.jump(&standing(150, &[]), 5_000);
+    assert_eq!(picture(&jumped), [(1, 151, 5_000, "a".to_owned())]);
+    assert_eq!(jumped.collected().next().map(|(_, source)| source.head_from), Some(Some(5_001)));
+}
+
+#[test]
+fn an_earlier_start_adds_what_lies_before() {
+    let plan = Plan::default().replan(&wanted(&[("a", 50)]), &standing(99, &[])).without(0);
+    let earlier = plan.replan(&wanted(&[("a", 20)]), &standing(120, &[]));
+    assert_eq!(picture(&earlier), [(1, 20, 49, "a".to_owned())]);
+}
+
+#[test]
+fn a_plan_reads_back() {
+    let plan = Plan::default().replan(&wanted(&[("a", 1), ("b", 5)]), &standing(9, &[]));
+    let text = serde_json::to_string(&plan).expect("json");
+    assert_eq!(serde_json::from_str::<Plan>(&text).expect("a plan"), plan);
+}
+
+/// What happens to a plan.
+#[derive(Debug, Clone)]
+enum Step {
+    Want(Vec<(usize, u64)>),
+    Claim(usize, u64),
+    Finish(usize),
+    Advance(u64),
+    Jump(u64),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        proptest::collection::vec((0_usize..4, 0_u64..60), 0..4).prop_map(Step::Want),
+        (0_usize..4, 1_u64..30).prop_map(|(which, blocks)| Step::Claim(which, blocks)),
+        (0_usize..4).prop_map(Step::Finish),
+        (1_u64..20).prop_map(Step::Advance),
+        (1_u64..40).prop_map(Step::Jump),
+    ];
+    proptest::collection::vec(step, 1..40)
+}
+
+const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+
+proptest! {
+    /// Every claim is of blocks that its sources had not claimed; and once all
+    /// campaigns have run, every source has every block from its start to the head.
+    #[test]
+    fn every_block_is_claimed_exactly_once(steps in steps()) {
+        let (mut plan, mut head) = (Plan::default(), 50_u64);
+        let mut next_blocks: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut starts: BTreeMap<SourceId, u64> = BTreeMap::new();
+        let mut claimed: BTreeMap<SourceId, BlockSet> = BTreeMap::new();
+        let mut claim = |campaign: &Campaign, next: &mut BTreeMap<u64, u64>, count: u64| {
+            let from = next.get(&campaign.id).copied().unwrap_or(campaign.blocks.from);
+            let Some(range) = BlockRange::next(from, count, campaign.blocks.to) else { return };
+            for id in &campaign.sources {
+                let mine = claimed.entry(id.clone()).or_default();
+                assert!((range.from..=range.to).all(|block| !mine.contains(block)), "{id} {range:?}");
+                mine.insert(range);
+            }
+            next.insert(campaign.id, range.to + 1);
+        };
+        for step in steps {
+            let standing = Standing { head, finalized: head, next_blocks: next_blocks.clone() };
+            match step {
+                Step::Want(sources) => {
+                    // A source never begins later than it once did.
+                    for (which, start) in &sources {
+                        let least = starts.entry(source(NAMES[*which])).or_insert(*start);
+                        *least = (*least).min(*start);
+                    }
+                    let wanted = sources.iter().map(|(which, _)| source(NAMES[*which]));
+                    let wanted = wanted.map(|id| { let start = starts[&id]; (id, start) }).collect();
+                    plan = plan.replan(&wanted, &standing);
+                }
+                Step::Claim(which, count) => {
+                    if let Some(campaign) = plan.campaigns.get(which) {
+                        claim(campaign, &mut next_blocks, count);
+                    }
+                }
+                Step::Finish(which) => {
+                    let over = plan.campaigns.get(which).filter(|campaign| {
+                        standing.next_block(campaign) > campaign.blocks.to
+                    });
+                    if let Some(id) = over.map(|campaign| campaign.id) {
+                        plan = plan.without(id);
+                    }
+                }
+                Step::Advance(blocks) => head += blocks,
+                Step::Jump(blocks) => {
+                    plan = plan.jump(&standing, head + blocks);
+                    head += blocks;
+                }
+            }
+        }
+        for campaign in &plan.campaigns {
+            claim(campaign, &mut next_blocks, u64::MAX);
+        }
+        for (id, known) in plan.collected() {
+            let mut has = known.claimed.clone();
+            has.extend(claimed.get(id).unwrap_or(&BlockSet::EMPTY));
+            has.insert(BlockRange { from: known.head_from.expect("collected"), to: head });
+            prop_assert!((known.start..=head).all(|block| has.contains(block)), "{id} lacks blocks: {plan:?}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Proves that nothing is missing, extra or altered, block by block.
+//!
+//! The strongest proof is the block's own: all of its receipts, hashed to the root
+//! in its header, tell every log there is. Where an endpoint does not tell
+//! receipts, a bloom that has no room for a wanted log proves that there is none;
+//! the rest stands on the word of one endpoint, or of two that agree.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use serde::Serialize;
+use windlass_core::commit::{Commit, Write};
+use windlass_core::event::LogEvent;
+use windlass_core::plan::Plan;
+use windlass_core::range::BlockRange;
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan};
+use windlass_core::table::Identifier;
+
+use super::chain::{ADDED, CollectedChain, Fact};
+use super::compare::{self, Compared};
+use super::error::CollectError;
+use super::head::logs_of;
+use super::ledger;
+use super::routing::{self, Routing};
+
+/// The most blocks of one page.
+pub const MAX_PAGE_BLOCKS: u64 = 500;
+/// How many blocks are asked for at once.
+const CONCURRENCY: usize = 8;
+
+/// On what the knowledge of a block's logs stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Proof {
+    /// Its receipts hash to the root in its header.
+    Receipts,
+    /// Its bloom has no room for a wanted log.
+    Bloom,
+    /// Two endpoints agree.
+    TwoEndpoints,
+    /// One endpoint's word.
+    OneEndpoint,
+}
+
+/// What was found in some blocks.
+#[derive(Debug, Clone, Default)]
+pub struct Audited {
+    /// How many blocks stand on which proof.
+    pub proofs: BTreeMap<Proof, u64>,
+    /// What differs, by table.
+    pub differences: BTreeMap<Identifier, Compared>,
+    /// Blocks about which two endpoints disagree.
+    pub disputed: BTreeSet<u64>,
+    /// Blocks that were collected anew.
+    pub repaired: u64,
+}
+
+impl Audited {
+    /// Whether everything is as it should be.
+    pub fn is_clean(&self) -> bool {
+        self.disputed.is_empty() && self.differences.values().all(Compared::is_same)
+    }
+}
+
+/// A chain under audit.
+pub struct Audit {
+    chain: Arc<CollectedChain>,
+    second: Option<Arc<dyn ChainReader>>,
+    routing: Routing,
+}
+
+/// What is known of one block.
+struct Known {
+    header: Header,
+    proof: Proof,
+    logs: Vec<LogEvent>,
+    is_disputed: bool,
+}
+
+impl Audit {
+    /// An audit of everything that is collected of a chain; a second endpoint is asked
+    /// where there is no better proof.
+    pub async fn new(
+        chain: Arc<CollectedChain>,
+        second: Option<Arc<dyn ChainReader>>,
+    ) -> Result<Self, CollectError> {
+        let plan: Plan = ledger::plan(&*chain.store, &chain.names).await?;
+        let sources = plan.collected().map(|(id, _)| id);
+        let routing = chain
+            .catalog
+            .routing(sources)
+            .ok_or_else(|| CollectError::strange(&chain.names.plan, "it has sources that are not configured"))?;
+        Ok(Self { chain, second, routing })
+    }
+
+    /// The blocks that are to be there: from the first start to the last final block
+    /// that the head has behind it.
+    pub async fn extent(&self) -> Result<Option<BlockRange>, CollectError> {
+        let plan = ledger::plan(&*self.chain.store, &self.chain.names).await?;
+        let start = plan.collected().map(|(_, source)| source.start).min();
+        let head = ledger::block(&*self.chain.store, &self.chain.names.head).await?;
+        let finalized = self.chain.sight().await?.finalized.number;
+        Ok(start.zip(head).map(|(from, head)| BlockRange { from, to: head.number.min(finalized) }))
+    }
+
+    /// Audits some blocks, at most [`MAX_PAGE_BLOCKS`]; mends what differs if told to.
+    pub async fn page(&self, blocks: BlockRange, repairs: bool) -> Result<Audited, CollectError> {
+        let numbers: Vec<u64> = (blocks.from..=blocks.to).take(MAX_PAGE_BLOCKS as usize).collect();
+        let headers = self.chain.reader.headers(&numbers).await?;
+        let known: Vec<Known> = stream::iter(numbers.iter().zip(headers))
+            .map(|(number, header)| self.known(*number, header))
+            .buffered(CONCURRENCY)
+            .try_collect()
+            .await?;
+        let mut audited = Audited::default();
+        for block in &known {
+            *audited.proofs.entry(block.proof).or_default() += 1;
+            if block.is_disputed {
+                audited.disputed.insert(block.header.block.number);
+            }
+        }
+        let found = self.routing.sorted(known.iter().flat_map(|block| &block.logs));
+        audited.differences = compare::tables(&*self.chain.store, &self.routing, blocks, &found).await?;
+        if repairs && !audited.is_clean() {
+            audited.repaired = self.repair(&known, &audited).await?;
+        }
+        Ok(audited)
+    }
+
+    async fn known(&self, number: u64, header: Option<Header>) -> Result<Known, ChainError> {
+        let header = header.ok_or_else(|| unknown(number))?;
+        let filter = &self.routing.filter;
+        if let Some(receipts) = self.chain.reader.receipts(&header.block).await? {
+            if receipts.root != header.receipts_root {
+                let told = format!("the receipts of block {number} do not hash to the root in its header");
+                return Err(ChainError::new(ChainErrorKind::Malformed, told));
+            }
+            let logs = receipts.logs.into_iter().filter(|log| filter.matches(log)).collect();
+            return Ok(Known { header, proof: Proof::Receipts, logs, is_disputed: false });
+        }
+        if !filter.may_match(&header.logs_bloom) {
+            return Ok(Known { header, proof: Proof::Bloom, logs: Vec::new(), is_disputed: false });
+        }
+        let logs = logs_of(&*self.chain.reader, &header, filter).await?;
+        let Some(second) = &self.second else {
+            return Ok(Known { header, proof: Proof::OneEndpoint, logs, is_disputed: false });
+        };
+        let agrees = agrees(&**second, &header, filter, &logs).await?;
+        let proof = if agrees { Proof::TwoEndpoints } else { Proof::OneEndpoint };
+        Ok(Known { header, proof, logs, is_disputed: !agrees })
+    }
+
+    /// Collects blocks that differ anew, in one commit; those that are disputed stay as they are.
+    async fn repair(&self, known: &[Known], audited: &Audited) -> Result<u64, CollectError> {
+        let differing: BTreeSet<u64> = audited.differences.values().flat_map(Compared::blocks).collect();
+        let mut writes = Vec::new();
+        let mut repaired = 0;
+        let generation = self.chain.generation().await?;
+        for block in known {
+            let number = block.header.block.number;
+            if !differing.contains(&number) || block.is_disputed {
+                continue;
+            }
+            let sorted = self.routing.sorted(&block.logs);
+            let blocks = BlockRange { from: number, to: number };
+            writes.extend(self.routing.erasing(blocks));
+            let head = block.header.block.block_ref();
+            let (events, tables) = (block.logs.len(), Vec::new());
+            let fact = Fact { generation, from_block: number, head, events, tables };
+            writes.push(Write::Publish(vec![self.chain.message(ADDED, &fact)]));
+            writes.extend(routing::writes(sorted));
+            repaired += 1;
+        }
+        self.chain.store.commit(Commit::of(writes)).await?;
+        Ok(repaired)
+    }
+}
+
+/// Whether another endpoint has the same block with the same logs.
+async fn agrees(
+    second: &dyn ChainReader,
+    header: &Header,
+    filter: &LogFilter,
+    logs: &[LogEvent],
+) -> Result<bool, ChainError> {
+    let number = header.block.number;
+    let theirs = second.header(BlockTag::Number(number)).await?.ok_or_else(|| unknown(number))?;
+    if theirs.block.hash != header.block.hash {
+        return Ok(false);
+    }
+    Ok(second.logs(LogSpan::Block(header.block.hash), filter).await? == logs)
+}
+
+fn unknown(number: u64) -> ChainError {
+    ChainError::new(ChainErrorKind::UnknownBlock, format!("the endpoint does not know block {number}"))
+}

@@ -1,0 +1,32 @@
+//! Keeps a range held for as long as a question about it takes.
+
+use std::future::Future;
+use std::pin::pin;
+
+use windlass_core::job::JobTicket;
+
+use super::Backfiller;
+
+/// The hold is prolonged when this share of it has passed.
+const SHARE: u32 = 3;
+
+impl Backfiller {
+    /// Waits for an answer while the hold on a range is prolonged; `None` when
+    /// another has taken the range over.
+    pub(super) async fn holding<T>(&self, ticket: JobTicket, asked: impl Future<Output = T>) -> Option<T> {
+        let ttl = self.chain.options.lease_ttl;
+        let mut asked = pin!(asked);
+        loop {
+            tokio::select! {
+                answer = &mut asked => return Some(answer),
+                () = tokio::time::sleep(ttl / SHARE) => {}
+            }
+            match self.chain.store.extend_jobs(&[ticket], ttl).await {
+                Ok(refused) if !refused.is_empty() => return None,
+                Ok(_) => {}
+                // The hold may last all the same; the commit will tell.
+                Err(error) => tracing::warn!(%error, "the hold on a range could not be prolonged"),
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Goes over the past of a chain in ranges, campaign by campaign.
+//!
+//! Any number of these work side by side, in one process or in many. A step takes
+//! a range, first one that failed or whose holder is gone, then the next of a
+//! campaign; asks for its logs; and commits rows, the end of the job and an outbox
+//! message together. A range that is too large becomes smaller ones, in one commit.
+
+mod hold;
+mod work;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use windlass_core::error::RetryAdvice;
+use windlass_core::job::{ClaimedJob, JobClaim};
+use windlass_core::name::Owner;
+use windlass_core::plan::Campaign;
+use windlass_core::range::{BlockRange, RangeClaim};
+
+use super::chain::CollectedChain;
+use super::error::CollectError;
+use super::ledger;
+use super::persist::persist;
+use super::routing::Routing;
+use crate::pace::{Paced, step_until};
+
+/// What a step did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Backfilled {
+    /// No range is left, or none is due.
+    Idle,
+    /// Collecting the chain has stopped.
+    Halted,
+    /// A range was stored.
+    Collected {
+        /// Which one.
+        blocks: BlockRange,
+        /// How many logs it held.
+        events: u64,
+    },
+    /// A range was too large.
+    Split {
+        /// Which one.
+        blocks: BlockRange,
+        /// Into how many.
+        pieces: u64,
+    },
+    /// A range failed, and is tried again later or given up.
+    Failed {
+        /// Which one.
+        blocks: BlockRange,
+    },
+    /// Another has taken the range over.
+    Lost {
+        /// Which one.
+        blocks: BlockRange,
+    },
+}
+
+/// The loop.
+pub struct Backfiller {
+    chain: Arc<CollectedChain>,
+    owner: Owner,
+    /// What sorts the logs of the last campaign.
+    routing: Option<(u64, Arc<Routing>)>,
+    /// Drawn from for the spread of delays.
+    entropy: u64,
+}
+
+/// A range that this worker holds.
+struct Range {
+    blocks: BlockRange,
+    job: ClaimedJob,
+    routing: Arc<Routing>,
+}
+
+impl Backfiller {
+    /// A worker of its own name.
+    pub fn new(chain: Arc<CollectedChain>, owner: Owner) -> Self {
+        Self { chain, owner, routing: None, entropy: 0 }
+    }
+
+    /// Steps until told to stop.
+    pub async fn run(mut self, shutdown: CancellationToken) -> Result<(), CollectError> {
+        step_until(&mut self, &shutdown).await
+    }
+
+    /// Does one unit of work.
+    pub async fn step(&mut self) -> Result<Backfilled, CollectError> {
+        if self.chain.halt().await?.is_some() {
+            return Ok(Backfilled::Halted);
+        }
+        let plan = ledger::plan(&*self.chain.store, &self.chain.names).await?;
+        for campaign in &plan.campaigns {
+            if let Some(range) = self.take(campaign).await? {
+                return self.work(range).await;
+            }
+        }
+        Ok(Backfilled::Idle)
+    }
+
+    /// A range of a campaign: one that was begun before, or the next.
+    async fn take(&mut self, campaign: &Campaign) -> Result<Option<Range>, CollectError> {
+        let Some(routing) = self.routing(campaign) else { return Ok(None) };
+        let (blocks, job) = match self.take_again(campaign).await? {
+            Some(again) => again,
+            None => match self.take_next(campaign, &routing).await? {
+                Some(next) => next,
+                None => return Ok(None),
+            },
+        };
+        Ok(Some(Range { blocks, job, routing }))
+    }
+
+    async fn take_again(
+        &self,
+        campaign: &Campaign,
+    ) -> Result<Option<(BlockRange, ClaimedJob)>, CollectError> {
+        let options = &self.chain.options;
+        let claim = JobClaim {
+            queue: self.chain.names.campaign_queue(campaign.id)?,
+            owner: self.owner.clone(),
+            ttl: options.lease_ttl,
+            max_jobs: 1,
+            max_per_lane: 1,
+            max_attempts: options.retry.max_attempts,
+        };
+        let store = &*self.chain.store;
+        let Some(job) = persist(store, || store.claim_jobs(&claim)).await?.pop() else { return Ok(None) };
+        let blocks = serde_json::from_str(&job.payload)
+            .map_err(|error| CollectError::strange(format!("job {}", job.ticket.job), error))?;
+        Ok(Some((blocks, job)))
+    }
+
+    async fn take_next(
+        &self,
+        campaign: &Campaign,
+        routing: &Routing,
+    ) -> Result<Option<(BlockRange, ClaimedJob)>, CollectError> {
+        let options = &self.chain.options;
+        let claim = RangeClaim {
+            cursor: self.chain.names.campaign_cursor(campaign.id)?,
+            queue: self.chain.names.campaign_queue(campaign.id)?,
+            size: self.chain.reader.range_size(&routing.filter).clamp(1, options.max_range_blocks),
+            max_block: self.chain.final_up_to(campaign.blocks.to).await?,
+            owner: self.owner.clone(),
+            ttl: options.lease_ttl,
+        };
+        let store = &*self.chain.store;
+        Ok(persist(store, || store.claim_range(&claim)).await?)
+    }
+
+    /// What sorts the logs of a campaign; `None` when this process does not know its
+    /// sources: then others have to do it.
+    fn routing(&mut self, campaign: &Campaign) -> Option<Arc<Routing>> {
+        if let Some((id, routing)) = &self.routing
+            && *id == campaign.id
+        {
+            return Some(routing.clone());
+        }
+        let routing = Arc::new(self.chain.catalog.routing(&campaign.sources)?);
+        self.routing = Some((campaign.id, routing.clone()));
+        Some(routing)
+    }
+}
+
+impl Paced for Backfiller {
+    const WHAT: &'static str = "backfilling";
+    type Error = CollectError;
+
+    async fn pace(&mut self) -> Result<Duration, CollectError> {
+        match self.step().await? {
+            Backfilled::Idle | Backfilled::Halted => Ok(self.chain.options.historical_interval),
+            _ => Ok(Duration::ZERO),
+        }
+    }
+
+    /// Before a range is held, trouble with the store is waited out however long it
+    /// takes; only what became of a range must not stay unwritten.
+    fn retry(error: &CollectError) -> RetryAdvice {
+        match (error, error.retry()) {
+            (CollectError::Store(error), RetryAdvice::Never) if error.is_passing() => {
+                RetryAdvice::After(Duration::from_secs(5))
+            }
+            (_, advice) => advice,
+        }
+    }
+}

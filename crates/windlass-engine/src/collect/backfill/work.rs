@@ -1,0 +1,171 @@
+//! What becomes of a range: stored, split, tried again later, given up.
+
+use windlass_core::chain::BlockRef;
+use windlass_core::commit::{Commit, Write};
+use windlass_core::error::{RetryAdvice, StoreError};
+use windlass_core::event::LogEvent;
+use windlass_core::job::{JobFailure, NewJob};
+use windlass_core::name::LaneKey;
+use windlass_core::range::BlockRange;
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, LogSpan};
+
+use super::{Backfilled, Backfiller, Range};
+use crate::collect::chain::{ADDED, Fact};
+use crate::collect::error::CollectError;
+use crate::collect::persist::persist;
+use crate::collect::routing;
+
+/// A range with more logs is split, so that its commit stays within bounds.
+const MAX_LOGS_PER_COMMIT: usize = 50_000;
+/// A range is split into at most so many at once.
+const MAX_PIECES: u64 = 1_000;
+
+impl Backfiller {
+    pub(super) async fn work(&mut self, range: Range) -> Result<Backfilled, CollectError> {
+        let asked = self.chain.reader.logs(LogSpan::Range(range.blocks), &range.routing.filter);
+        let Some(answer) = self.holding(range.job.ticket, asked).await else {
+            return Ok(Backfilled::Lost { blocks: range.blocks });
+        };
+        match answer {
+            Ok(logs) if logs.len() > MAX_LOGS_PER_COMMIT && range.blocks.count() > 1 => {
+                self.split(&range, range.blocks.count() / 2).await
+            }
+            Ok(logs) => self.keep(&range, logs).await,
+            Err(error) => self.despair(&range, error).await,
+        }
+    }
+
+    /// Commits a range: rows, message and the end of its job.
+    async fn keep(&mut self, range: &Range, logs: Vec<LogEvent>) -> Result<Backfilled, CollectError> {
+        let events = logs.len();
+        let mut writes = Vec::with_capacity(4);
+        if let Some(last) = logs.last() {
+            let head = BlockRef { number: range.blocks.to, hash: last.block.hash };
+            let tables = range.routing.tables.iter().map(|(table, _)| table.name.as_str()).collect();
+            let generation = self.chain.generation().await?;
+            let fact = Fact { generation, from_block: range.blocks.from, head, events, tables };
+            writes.push(Write::Publish(vec![self.chain.message(ADDED, &fact)]));
+        }
+        let sorted = range.routing.sorted(&logs);
+        drop(logs);
+        writes.splice(0..0, routing::writes(sorted));
+        writes.push(Write::CompleteJob(range.job.ticket));
+        // What was read from a chain can be read again, and the job with it.
+        self.settle(range, Commit::of(writes).relaxed(), Backfilled::Collected {
+            blocks: range.blocks,
+            events: events as u64,
+        })
+        .await
+    }
+
+    /// Replaces a range by smaller ones, in one commit.
+    async fn split(&mut self, range: &Range, size: u64) -> Result<Backfilled, CollectError> {
+        let jobs = pieces(range.blocks, size)
+            .into_iter()
+            .map(|piece| {
+                let payload = serde_json::to_string(&piece)
+                    .map_err(|error| CollectError::strange("a range", error))?;
+                Ok(NewJob::new(range.job.queue.clone(), LaneKey::new(piece.lane_key())?, payload))
+            })
+            .collect::<Result<Vec<_>, CollectError>>()?;
+        let pieces = jobs.len() as u64;
+        let commit = Commit::of(vec![Write::CompleteJob(range.job.ticket), Write::Enqueue(jobs)]);
+        self.settle(range, commit, Backfilled::Split { blocks: range.blocks, pieces }).await
+    }
+
+    /// Writes what became of a range. When that cannot be done, the range has failed.
+    async fn settle(
+        &mut self,
+        range: &Range,
+        commit: Commit,
+        done: Backfilled,
+    ) -> Result<Backfilled, CollectError> {
+        let store = self.chain.store.clone();
+        match persist(&*store, || store.commit(commit.clone())).await {
+            Ok(_) => Ok(done),
+            Err(StoreError::Fenced { .. }) => Ok(Backfilled::Lost { blocks: range.blocks }),
+            Err(error) => self.fail(range, &error.to_string()).await,
+        }
+    }
+
+    /// An endpoint's refusal or failure. A range that is too large is split; while an
+    /// endpoint is not there at all, or wants fewer requests, nothing is held against
+    /// the range; everything else counts.
+    async fn despair(&mut self, range: &Range, error: ChainError) -> Result<Backfilled, CollectError> {
+        let count = range.blocks.count();
+        match error.kind {
+            ChainErrorKind::RangeTooLarge { suggested } if count > 1 => {
+                let learned = self.chain.reader.range_size(&range.routing.filter);
+                let size = suggested.map_or(learned, |blocks| blocks.count()).min(count / 2);
+                return self.split(range, size.max(1)).await;
+            }
+            ChainErrorKind::RateLimited => return self.give_back(range, error).await,
+            ChainErrorKind::Unreachable if self.is_down().await => {
+                return self.give_back(range, error).await;
+            }
+            ChainErrorKind::Unreachable if count > 1 => return self.split(range, count / 2).await,
+            _ => {}
+        }
+        self.fail(range, &error.message).await
+    }
+
+    /// Whether the endpoint does not even know its head.
+    async fn is_down(&self) -> bool {
+        self.chain.reader.header(BlockTag::Latest).await.is_err()
+    }
+
+    async fn give_back(&self, range: &Range, error: ChainError) -> Result<Backfilled, CollectError> {
+        self.chain.store.release_jobs(&[range.job.ticket]).await?;
+        let retry = match error.retry {
+            RetryAdvice::Never => RetryAdvice::After(self.chain.options.historical_interval),
+            advice => advice,
+        };
+        Err(ChainError { retry, ..error }.into())
+    }
+
+    /// Records that a range has failed; when even that cannot be written, all is over.
+    async fn fail(&mut self, range: &Range, error: &str) -> Result<Backfilled, CollectError> {
+        self.entropy = self.entropy.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(range.blocks.from | 1);
+        let failure = JobFailure {
+            ticket: range.job.ticket,
+            error: format!("blocks {} to {}: {error}", range.blocks.from, range.blocks.to),
+            verdict: self.chain.options.retry.verdict(range.job.attempt, self.entropy >> 33),
+        };
+        tracing::warn!(blocks = ?range.blocks, attempt = range.job.attempt, error, "a range failed");
+        let store = self.chain.store.clone();
+        match persist(&*store, || store.fail_job(&failure)).await {
+            Ok(()) => Ok(Backfilled::Failed { blocks: range.blocks }),
+            Err(StoreError::Fenced { .. }) => Ok(Backfilled::Lost { blocks: range.blocks }),
+            Err(error) => Err(CollectError::Unwritten(error)),
+        }
+    }
+}
+
+/// A range in pieces of `size` blocks, or larger ones if they were too many.
+fn pieces(blocks: BlockRange, size: u64) -> Vec<BlockRange> {
+    let size = size.max(blocks.count().div_ceil(MAX_PIECES)).max(1);
+    let mut pieces = Vec::new();
+    let mut from = blocks.from;
+    while let Some(piece) = BlockRange::next(from, size, blocks.to) {
+        pieces.push(piece);
+        from = piece.to + 1;
+    }
+    pieces
+}
+
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_the_range_once() {
+        let blocks = BlockRange { from: 10, to: 24 };
+        let cut = pieces(blocks, 4);
+        assert_eq!(cut.first(), Some(&BlockRange { from: 10, to: 13 }));
+        assert_eq!(cut.last(), Some(&BlockRange { from: 22, to: 24 }));
+        assert_eq!(cut.iter().map(BlockRange::count).sum::<u64>(), blocks.count());
+        assert!(cut.windows(2).all(|pair| pair[0].to + 1 == pair[1].from));
+        assert_eq!(pieces(BlockRange { from: 0, to: 999_999 }, 1).len(), 1_000);
+    }
+}

@@ -1,0 +1,176 @@
+//! One chain to collect: everything that its loops share.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use windlass_core::chain::{BlockRef, ChainId};
+use windlass_core::finality::Finality;
+use windlass_core::name::{NameError, Owner};
+use windlass_core::outbox::NewMessage;
+use windlass_core::plan::SourceId;
+use windlass_core::reader::{ChainError, ChainReader};
+use windlass_core::retry::RetryPolicy;
+use windlass_core::store::Store;
+
+use super::catalog::Catalog;
+use super::error::CollectError;
+use super::ledger;
+use super::names::{ChainNames, paused_key};
+use super::sight::Sight;
+
+/// How a chain is collected.
+#[derive(Debug, Clone)]
+pub struct CollectOptions {
+    /// The chain.
+    pub chain: ChainId,
+    /// From when on a block is final.
+    pub finality: Finality,
+    /// Who this process is.
+    pub owner: Owner,
+    /// How long leases on the head and on ranges last without an extension.
+    pub lease_ttl: Duration,
+    /// What counts as being near the head, in blocks: see [`windlass_core::mode::Mode`].
+    pub batch_size: u64,
+    /// How long to wait with nothing to do while there is a past to catch up with.
+    pub historical_interval: Duration,
+    /// How long to wait with nothing to do at the head.
+    pub realtime_interval: Duration,
+    /// At most this many blocks of the head in one commit.
+    pub max_blocks_per_step: u32,
+    /// No range is larger, whatever an endpoint takes.
+    pub max_range_blocks: u64,
+    /// How often a range that fails is tried, and how late.
+    pub retry: RetryPolicy,
+}
+
+impl CollectOptions {
+    /// The usual settings.
+    pub fn new(chain: ChainId, owner: Owner) -> Self {
+        Self {
+            chain,
+            finality: Finality::default(),
+            owner,
+            lease_ttl: Duration::from_secs(120),
+            batch_size: 100,
+            historical_interval: Duration::from_secs(5),
+            realtime_interval: Duration::from_secs(60),
+            max_blocks_per_step: 64,
+            max_range_blocks: 1_000_000,
+            retry: RetryPolicy::default(),
+        }
+    }
+}
+
+/// A chain, where it is read and where it is stored.
+pub struct CollectedChain {
+    pub(super) options: CollectOptions,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) reader: Arc<dyn ChainReader>,
+    pub(super) names: ChainNames,
+    pub(super) catalog: Catalog,
+    /// The highest block that was seen to be final: it does not become less.
+    finalized: AtomicU64,
+}
+
+/// Why collecting a chain has stopped, for whoever asks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Halt {
+    /// The lowest stored block that is no longer on the chain.
+    pub block: BlockRef,
+    /// In words.
+    pub reason: String,
+}
+
+impl CollectedChain {
+    /// A chain whose tables are in the store.
+    pub fn new(
+        options: CollectOptions,
+        store: Arc<dyn Store>,
+        reader: Arc<dyn ChainReader>,
+        catalog: Catalog,
+    ) -> Result<Self, NameError> {
+        let names = ChainNames::new(options.chain)?;
+        Ok(Self { options, store, reader, names, catalog, finalized: AtomicU64::new(0) })
+    }
+
+    /// Looks at the chain.
+    pub(super) async fn sight(&self) -> Result<Sight, ChainError> {
+        let sight = Sight::of(&*self.reader, self.options.finality).await?;
+        self.finalized.fetch_max(sight.finalized.number, Ordering::Relaxed);
+        Ok(sight)
+    }
+
+    /// The last block up to `wanted` that is final.
+    pub(super) async fn final_up_to(&self, wanted: u64) -> Result<u64, ChainError> {
+        let known = self.finalized.load(Ordering::Relaxed);
+        if known >= wanted {
+            return Ok(wanted);
+        }
+        Ok(self.sight().await?.finalized.number.max(known).min(wanted))
+    }
+
+    /// The sources that are wanted now, with their first blocks: all but those of paused indexes.
+    pub(super) async fn wanted(&self) -> Result<BTreeMap<SourceId, u64>, CollectError> {
+        let mut paused = Vec::new();
+        for index in self.catalog.indexes() {
+            if self.store.state(&paused_key(index.as_str())?).await?.is_some() {
+                paused.push(index);
+            }
+        }
+        let is_wanted = |index| !paused.contains(index);
+        Ok(self
+            .catalog
+            .iter()
+            .filter(|(_, entry)| is_wanted(&entry.table.index))
+            .map(|(id, entry)| (id.clone(), entry.start))
+            .collect())
+    }
+
+    /// Why collecting has stopped, if it has.
+    pub(super) async fn halt(&self) -> Result<Option<Halt>, CollectError> {
+        ledger::read(&*self.store, &self.names.halt).await
+    }
+
+    /// How often stored blocks were taken back. It is a part of every message's
+    /// key: a block that leaves the chain and comes back is another fact.
+    pub(super) async fn generation(&self) -> Result<u64, CollectError> {
+        Ok(ledger::read(&*self.store, &self.names.generation).await?.unwrap_or(0))
+    }
+
+    /// A message that stands for a whole run of blocks; delivery expands it. `tables`
+    /// are those it speaks of; all, if there are none.
+    pub(super) fn message(&self, topic: &str, fact: &Fact<'_>) -> NewMessage {
+        let payload = serde_json::json!({
+            "chain": self.options.chain,
+            "generation": fact.generation,
+            "from_block": fact.from_block,
+            "head": fact.head,
+            "events": fact.events,
+            "tables": fact.tables,
+        });
+        let tables = fact.tables.join("+");
+        NewMessage {
+            partition: self.names.partition.clone(),
+            idempotency_key: format!("{topic}/{}/{}/{}/{tables}", fact.generation, fact.from_block, fact.head),
+            topic: topic.to_owned(),
+            payload: payload.to_string(),
+        }
+    }
+}
+
+/// What a message says.
+pub(super) struct Fact<'a> {
+    pub(super) generation: u64,
+    pub(super) from_block: u64,
+    pub(super) head: BlockRef,
+    pub(super) events: usize,
+    pub(super) tables: Vec<&'a str>,
+}
+
+/// Logs joined the tables.
+pub(super) const ADDED: &str = "events.added";
+/// Logs left the tables.
+pub(super) const REMOVED: &str = "events.removed";

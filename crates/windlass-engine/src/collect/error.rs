@@ -1,0 +1,73 @@
+//! Why a step of collecting did not come to its end.
+
+use std::time::Duration;
+
+use windlass_core::chain::{BlockRef, ChainId};
+use windlass_core::error::{RetryAdvice, StoreError};
+use windlass_core::name::NameError;
+use windlass_core::reader::{ChainError, ChainErrorKind};
+
+/// Whoever was refused because another took over asks again after this.
+const TAKEN_OVER_PAUSE: Duration = Duration::from_millis(50);
+/// A block that is too large by itself is asked for again after this.
+const LARGE_BLOCK_PAUSE: Duration = Duration::from_secs(1);
+/// A chain that stands still is looked at again after this.
+const HALTED_PAUSE: Duration = Duration::from_secs(5);
+
+/// Why a step did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectError {
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The endpoint.
+    #[error(transparent)]
+    Chain(#[from] ChainError),
+    /// A name that cannot be one.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// A block that was final is no longer on the chain.
+    #[error("chain {chain} no longer has block {block}, which was final: collecting it has stopped")]
+    FinalityViolated {
+        /// The chain.
+        chain: ChainId,
+        /// The lowest stored block that is gone.
+        block: BlockRef,
+    },
+    /// Something stored that no loop has written.
+    #[error("what is stored as {what} makes no sense: {reason}")]
+    Strange {
+        /// Under which name.
+        what: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The outcome of a range could be written neither as done nor as failed.
+    #[error("what became of a range could not be written: {0}")]
+    Unwritten(StoreError),
+}
+
+impl CollectError {
+    /// Something stored that makes no sense.
+    pub(super) fn strange(what: impl ToString, reason: impl ToString) -> Self {
+        Self::Strange { what: what.to_string(), reason: reason.to_string() }
+    }
+
+    /// Whether and when to try the step again.
+    pub fn retry(&self) -> RetryAdvice {
+        match self {
+            // A cursor that has moved in between: the next step looks anew.
+            Self::Store(StoreError::Fenced { .. } | StoreError::Busy | StoreError::CursorConflict { .. }) => {
+                RetryAdvice::After(TAKEN_OVER_PAUSE)
+            }
+            Self::Store(error) => error.retry(),
+            // One block cannot be asked for in parts; a node that found it too large was in trouble.
+            Self::Chain(ChainError { kind: ChainErrorKind::RangeTooLarge { .. }, .. }) => {
+                RetryAdvice::After(LARGE_BLOCK_PAUSE)
+            }
+            Self::Chain(error) => error.retry,
+            Self::FinalityViolated { .. } => RetryAdvice::After(HALTED_PAUSE),
+            Self::Name(_) | Self::Strange { .. } | Self::Unwritten(_) => RetryAdvice::Never,
+        }
+    }
+}

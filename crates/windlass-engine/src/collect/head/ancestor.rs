@@ -1,0 +1,50 @@
+//! Where two forks part: the newest block that both the store and the chain have.
+
+use windlass_core::chain::{BlockHeader, BlockRef};
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader};
+
+use crate::collect::chain::CollectedChain;
+use crate::collect::error::CollectError;
+
+/// How many stored headers are looked at in one go.
+const PAGE: u32 = 1_000;
+
+/// The newest stored block at or below `top` that is still canonical. Stored headers
+/// are compared newest first: reorgs are shallow. Only another hash at the same
+/// height is evidence; a node that does not know a height lags, and is asked again.
+/// Headers are kept from the last final block on: when none of them is canonical,
+/// what was final has changed.
+pub(super) async fn common_ancestor(chain: &CollectedChain, top: u64) -> Result<BlockRef, CollectError> {
+    let id = chain.options.chain;
+    let mut lowest = None;
+    let mut page_end = top;
+    loop {
+        let from = page_end.saturating_sub(u64::from(PAGE) - 1);
+        let stored = chain.store.blocks(id, from, PAGE).await?;
+        let stored: Vec<&BlockHeader> = stored.iter().filter(|header| header.number <= page_end).collect();
+        for header in stored.iter().rev() {
+            if canonical(&*chain.reader, header.number).await?.hash == header.hash {
+                return Ok(header.block_ref());
+            }
+            lowest = Some(header.block_ref());
+        }
+        match stored.first() {
+            Some(first) if first.number > 0 => page_end = first.number - 1,
+            _ => break,
+        }
+    }
+    let block = match lowest {
+        Some(block) => block,
+        None => canonical(&*chain.reader, top).await?,
+    };
+    Err(CollectError::FinalityViolated { chain: id, block })
+}
+
+async fn canonical(reader: &dyn ChainReader, number: u64) -> Result<BlockRef, CollectError> {
+    let found = reader.header(BlockTag::Number(number)).await?;
+    let lags = || {
+        let told = format!("the endpoint does not know block {number}, which it had");
+        ChainError::new(ChainErrorKind::UnknownBlock, told)
+    };
+    Ok(found.ok_or_else(lags)?.block.block_ref())
+}

@@ -1,0 +1,212 @@
+//! Follows the head of one chain, and keeps its plan.
+//!
+//! A step looks at the block behind the cursor. If it stands on the last stored
+//! block, its logs are asked for by its hash, and logs, header, cursor and an
+//! outbox message are committed together under the chain's lease. If it does not,
+//! the chain was reorganised: the step goes back to the common ancestor, and
+//! everything above is taken back in one commit. What lies so far behind that
+//! ranges are faster is left to a campaign.
+
+mod advance;
+mod ancestor;
+mod plan;
+mod recheck;
+mod reorg;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use windlass_core::chain::BlockRef;
+use windlass_core::error::RetryAdvice;
+use windlass_core::lease::Lease;
+use windlass_core::mode::Mode;
+use windlass_core::plan::Plan;
+use windlass_core::reader::BlockTag;
+
+pub(super) use self::advance::logs_of;
+use super::chain::CollectedChain;
+use super::error::CollectError;
+use super::ledger;
+use super::routing::Routing;
+use super::sight::Sight;
+use crate::pace::{Paced, step_until};
+
+/// What a step did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Followed {
+    /// Another worker follows this chain.
+    NotOurs,
+    /// Nothing new.
+    Idle,
+    /// The plan was made, or changed.
+    Planned,
+    /// Blocks were stored.
+    Advanced {
+        /// How many.
+        blocks: u64,
+        /// How many logs they held.
+        events: u64,
+    },
+    /// The head was too far away to go there block by block.
+    Jumped {
+        /// How many blocks were left to a campaign.
+        blocks: u64,
+    },
+    /// The chain was reorganised, and stored blocks were taken back.
+    Reorganised {
+        /// How many blocks.
+        depth: u64,
+        /// How many logs they held.
+        retracted: u64,
+    },
+    /// Blocks that have become final were looked at again.
+    Rechecked {
+        /// How many blocks.
+        blocks: u64,
+        /// In how many of them something was mended.
+        mended: u64,
+    },
+}
+
+/// The loop.
+pub struct Follower {
+    chain: Arc<CollectedChain>,
+    lease: Option<Lease>,
+    mode: Mode,
+    /// What sorts the logs, and the version of the plan and number of sources it was made for.
+    routing: Option<((u64, usize), Arc<Routing>)>,
+    heads: Option<watch::Receiver<Option<u64>>>,
+}
+
+/// What a step stands on.
+struct Step {
+    lease: Lease,
+    sight: Sight,
+    plan: Plan,
+    position: BlockRef,
+}
+
+impl Step {
+    /// The last block up to `to` at which the same sources are collected as at `from`.
+    fn before_next_start(&self, from: u64, to: u64) -> u64 {
+        let starts = self.plan.collected().map(|(_, source)| source.start);
+        starts.filter(|start| (from + 1..=to).contains(start)).min().map_or(to, |start| start - 1)
+    }
+}
+
+impl Follower {
+    /// A follower that has not begun. `heads` says when there is a new block, where
+    /// somebody knows; it looks by itself all the same.
+    pub fn new(chain: Arc<CollectedChain>, heads: Option<watch::Receiver<Option<u64>>>) -> Self {
+        Self { chain, lease: None, mode: Mode::default(), routing: None, heads }
+    }
+
+    /// Steps until told to stop, then gives the lease back.
+    pub async fn run(mut self, shutdown: CancellationToken) -> Result<(), CollectError> {
+        let result = step_until(&mut self, &shutdown).await;
+        self.release().await;
+        result
+    }
+
+    /// Does one unit of work.
+    pub async fn step(&mut self) -> Result<Followed, CollectError> {
+        let Some(lease) = self.take_lease().await? else { return Ok(Followed::NotOurs) };
+        let chain = self.chain.clone();
+        let sight = chain.sight().await?;
+        let plan = ledger::plan(&*chain.store, &chain.names).await?;
+        let Some(position) = ledger::block(&*chain.store, &chain.names.head).await? else {
+            return self.begin(&lease, &sight, &plan).await;
+        };
+        let step = Step { lease, sight, plan, position };
+        if !self.is_canonical(&position).await? {
+            return self.go_back(&step).await;
+        }
+        if let Some(planned) = self.replan(&step).await? {
+            return Ok(planned);
+        }
+        let lag = sight.latest.number.saturating_sub(position.number);
+        self.mode = self.mode.after(lag, chain.options.batch_size);
+        let behind = sight.finalized.number.saturating_sub(position.number);
+        if Mode::is_past(behind, chain.options.batch_size) {
+            return self.jump(&step).await;
+        }
+        match self.advance(&step).await? {
+            Followed::Idle => self.recheck(&step).await,
+            advanced => Ok(advanced),
+        }
+    }
+
+    /// Gives the lease back, so that another worker need not wait for its end.
+    pub async fn release(&mut self) {
+        if let Some(lease) = self.lease.take()
+            && let Err(error) = self.chain.store.release_lease(&lease).await
+        {
+            tracing::warn!(%error, "the lease could not be given back and will run out");
+        }
+    }
+
+    async fn take_lease(&mut self) -> Result<Option<Lease>, CollectError> {
+        let (names, options) = (&self.chain.names, &self.chain.options);
+        self.lease =
+            self.chain.store.acquire_lease(&names.lease, &options.owner, options.lease_ttl).await?;
+        Ok(self.lease.clone())
+    }
+
+    /// Whether the chain still has the last stored block. A node that does not know
+    /// that height yet merely lags.
+    async fn is_canonical(&self, position: &BlockRef) -> Result<bool, CollectError> {
+        let header = self.chain.reader.header(BlockTag::Number(position.number)).await?;
+        Ok(header.is_none_or(|header| header.block.hash == position.hash))
+    }
+
+    /// What sorts the logs of every source that is collected at a block.
+    fn routing_at(&mut self, plan: &Plan, block: u64) -> Arc<Routing> {
+        let begun = || plan.collected().filter(|(_, source)| source.start <= block).map(|(id, _)| id);
+        let key = (plan.version, begun().count());
+        if let Some((made_for, routing)) = &self.routing
+            && *made_for == key
+        {
+            return routing.clone();
+        }
+        let chain = self.chain.options.chain;
+        let routing = self.chain.catalog.routing(begun()).unwrap_or_else(|| Routing::new(chain, &[]));
+        let routing = Arc::new(routing);
+        self.routing = Some((key, routing.clone()));
+        routing
+    }
+
+    /// How long to wait with nothing to do.
+    fn interval(&self) -> Duration {
+        match self.mode {
+            Mode::Historical => self.chain.options.historical_interval,
+            Mode::Realtime => self.chain.options.realtime_interval,
+        }
+    }
+}
+
+impl Paced for Follower {
+    const WHAT: &'static str = "following";
+    type Error = CollectError;
+
+    async fn pace(&mut self) -> Result<Duration, CollectError> {
+        match self.step().await? {
+            Followed::Idle | Followed::NotOurs => Ok(self.interval()),
+            _ => Ok(Duration::ZERO),
+        }
+    }
+
+    async fn wake(&mut self) {
+        if let Some(heads) = &mut self.heads
+            && heads.changed().await.is_ok()
+        {
+            return;
+        }
+        std::future::pending().await
+    }
+
+    fn retry(error: &CollectError) -> RetryAdvice {
+        error.retry()
+    }
+}

@@ -1,0 +1,122 @@
+//! Makes the chain's plan, and changes it when something else is wanted.
+
+use std::collections::BTreeSet;
+
+use windlass_core::chain::BlockRef;
+use windlass_core::commit::{Commit, Write};
+use windlass_core::lease::Lease;
+use windlass_core::plan::{Campaign, Plan, Standing};
+use windlass_core::range::BlockRange;
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind};
+use windlass_core::table::Identifier;
+
+use super::{Followed, Follower, Step};
+use crate::collect::error::CollectError;
+use crate::collect::ledger;
+use crate::collect::sight::Sight;
+
+/// So many blocks below the head's first one are looked at again: those that a
+/// lagging endpoint may not have had yet when their campaign went over them.
+const RECHECK_BELOW_BLOCKS: u64 = 256;
+
+impl Follower {
+    /// The very first step: the head goes on from the last final block, campaigns
+    /// take care of what lies below.
+    pub(super) async fn begin(
+        &self,
+        lease: &Lease,
+        sight: &Sight,
+        plan: &Plan,
+    ) -> Result<Followed, CollectError> {
+        let (names, finalized) = (&self.chain.names, sight.finalized.block_ref());
+        let standing =
+            Standing { head: finalized.number, finalized: finalized.number, ..Standing::default() };
+        let new = plan.replan(&self.chain.wanted().await?, &standing);
+        let recheck_from = self.known(finalized.number.saturating_sub(RECHECK_BELOW_BLOCKS)).await?;
+        let mut writes = ledger::change(names, (plan, &new), &standing.next_blocks)?;
+        writes.extend([
+            Write::SeedCursor { name: names.head.clone(), start: ledger::at(finalized) },
+            Write::SeedCursor { name: names.recheck.clone(), start: ledger::at(recheck_from) },
+            Write::Blocks { chain: self.chain.options.chain, headers: vec![sight.finalized] },
+        ]);
+        self.chain.store.commit(Commit::of(writes).under_lease(lease)).await?;
+        Ok(Followed::Planned)
+    }
+
+    /// Changes the plan if something else is wanted, or a campaign is over.
+    pub(super) async fn replan(&self, step: &Step) -> Result<Option<Followed>, CollectError> {
+        self.go_on(step).await?;
+        let wanted = self.chain.wanted().await?;
+        if !step.plan.serves(&wanted) {
+            let standing = self.standing(step).await?;
+            let new = step.plan.replan(&wanted, &standing);
+            let mut writes = ledger::change(&self.chain.names, (&step.plan, &new), &standing.next_blocks)?;
+            writes.extend(erase_unfinished(&step.plan, &new, &standing));
+            self.chain.store.commit(Commit::of(writes).under_lease(&step.lease)).await?;
+            return Ok(Some(Followed::Planned));
+        }
+        for campaign in &step.plan.campaigns {
+            if self.is_over(campaign).await? {
+                let new = step.plan.without(campaign.id);
+                let writes = vec![ledger::put_plan(&self.chain.names, &new)?];
+                self.chain.store.commit(Commit::of(writes).under_lease(&step.lease)).await?;
+                return Ok(Some(Followed::Planned));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Leaves what lies between the position and the last final block to a campaign.
+    pub(super) async fn jump(&self, step: &Step) -> Result<Followed, CollectError> {
+        let (names, finalized) = (&self.chain.names, step.sight.finalized.block_ref());
+        let standing = self.standing(step).await?;
+        let new = step.plan.jump(&standing, finalized.number);
+        let mut writes = ledger::change(names, (&step.plan, &new), &standing.next_blocks)?;
+        writes.extend([
+            Write::ResetCursor {
+                name: names.head.clone(),
+                expected: ledger::at(step.position),
+                to: ledger::at(finalized),
+            },
+            Write::Blocks { chain: self.chain.options.chain, headers: vec![step.sight.finalized] },
+        ]);
+        self.chain.store.commit(Commit::of(writes).under_lease(&step.lease)).await?;
+        Ok(Followed::Jumped { blocks: finalized.number - step.position.number })
+    }
+
+    async fn standing(&self, step: &Step) -> Result<Standing, CollectError> {
+        let next_blocks =
+            ledger::next_blocks(&*self.chain.store, &self.chain.names, &step.plan).await?;
+        Ok(Standing { head: step.position.number, finalized: step.sight.finalized.number, next_blocks })
+    }
+
+    /// Whether all of a campaign's ranges were claimed and none is open or was given up.
+    async fn is_over(&self, campaign: &Campaign) -> Result<bool, CollectError> {
+        let cursor = self.chain.store.cursor(&self.chain.names.campaign_cursor(campaign.id)?).await?;
+        let next = cursor.and_then(|cursor| u64::try_from(cursor.primary()).ok());
+        if next.is_none_or(|next| next <= campaign.blocks.to) {
+            return Ok(false);
+        }
+        let queue = self.chain.names.campaign_queue(campaign.id)?;
+        let counts = self.chain.store.count_jobs().await?;
+        Ok(!counts.iter().any(|counts| counts.queue == queue && counts.open + counts.dead > 0))
+    }
+
+    async fn known(&self, number: u64) -> Result<BlockRef, CollectError> {
+        let found = self.chain.reader.header(BlockTag::Number(number)).await?;
+        let unknown =
+            || ChainError::new(ChainErrorKind::UnknownBlock, format!("block {number} is not known yet"));
+        Ok(found.ok_or_else(unknown)?.block.block_ref())
+    }
+}
+
+/// What a source that is left out has above the last final block may yet go away,
+/// and nobody would notice: it is collected again when the source comes back.
+fn erase_unfinished(old: &Plan, new: &Plan, standing: &Standing) -> Vec<Write> {
+    let collected = |plan: &Plan| -> BTreeSet<Identifier> {
+        plan.collected().map(|(id, _)| id.table.clone()).collect()
+    };
+    let blocks = BlockRange { from: standing.finalized + 1, to: u64::MAX >> 1 };
+    let left = collected(old).difference(&collected(new)).cloned().collect::<Vec<_>>();
+    left.into_iter().map(|table| Write::EraseRows { table, blocks, contracts: Vec::new() }).collect()
+}

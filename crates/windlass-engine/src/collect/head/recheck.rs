@@ -1,0 +1,94 @@
+//! A second look at blocks once they are final: an endpoint may have had a block
+//! before it had its logs. What differs is asked for block by block, checked
+//! against its header, and mended in one commit.
+
+use std::collections::BTreeSet;
+
+use windlass_core::commit::{Commit, Write};
+use windlass_core::cursor::CursorRule;
+use windlass_core::chain::BlockRef;
+use windlass_core::range::BlockRange;
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, LogSpan};
+
+use super::advance::logs_of;
+use super::{Followed, Follower, Step};
+use crate::collect::chain::{ADDED, Fact};
+use crate::collect::compare;
+use crate::collect::error::CollectError;
+use crate::collect::ledger;
+use crate::collect::routing::{self, Routing};
+
+/// At most this many blocks in one look.
+const MAX_BLOCKS: u64 = 1_000;
+/// At most this many blocks are mended in one look; the next one goes on.
+const MAX_MENDED_BLOCKS: usize = 50;
+
+impl Follower {
+    pub(super) async fn recheck(&mut self, step: &Step) -> Result<Followed, CollectError> {
+        let chain = self.chain.clone();
+        let Some(done) = ledger::block(&*chain.store, &chain.names.recheck).await? else {
+            return Ok(Followed::Idle);
+        };
+        let to = step.sight.finalized.number.min(step.position.number).min(done.number + MAX_BLOCKS);
+        if to <= done.number {
+            return Ok(Followed::Idle);
+        }
+        let blocks = BlockRange { from: done.number + 1, to: step.before_next_start(done.number + 1, to) };
+        let to = blocks.to;
+        let Some(end) = chain.reader.header(BlockTag::Number(to)).await? else { return Ok(Followed::Idle) };
+        let routing = self.routing_at(&step.plan, blocks.from);
+        let logs = chain.reader.logs(LogSpan::Range(blocks), &routing.filter).await?;
+        let found = routing.sorted(&logs);
+        let mut differing = compare::differing_blocks(&*chain.store, &routing, blocks, &found).await?;
+        let is_whole = differing.len() <= MAX_MENDED_BLOCKS;
+        differing = differing.into_iter().take(MAX_MENDED_BLOCKS).collect();
+        let mut writes = self.mend(&routing, &differing).await?;
+        let mended = differing.len() as u64;
+        if is_whole {
+            writes.extend(self.passed(end.block.block_ref()));
+        }
+        chain.store.commit(Commit::of(writes).under_lease(&step.lease).relaxed()).await?;
+        Ok(Followed::Rechecked { blocks: blocks.count(), mended })
+    }
+
+    /// What is written when all is well up to a block.
+    fn passed(&self, end: BlockRef) -> [Write; 2] {
+        let (name, chain) = (self.chain.names.recheck.clone(), self.chain.options.chain);
+        [
+            Write::AdvanceCursor { name, to: ledger::at(end), rule: CursorRule::Identified },
+            // The last final block stays: it is what a violation is told by.
+            Write::ForgetBlocks { chain, below: end.number },
+        ]
+    }
+
+    /// Collects blocks anew, each checked against its header.
+    async fn mend(
+        &self,
+        routing: &Routing,
+        blocks: &BTreeSet<u64>,
+    ) -> Result<Vec<Write>, CollectError> {
+        let mut writes = Vec::new();
+        for number in blocks {
+            let unknown = || {
+                let told = format!("the endpoint does not know block {number}, which is final");
+                ChainError::new(ChainErrorKind::UnknownBlock, told)
+            };
+            let header = self.chain.reader.header(BlockTag::Number(*number)).await?.ok_or_else(unknown)?;
+            let logs = logs_of(&*self.chain.reader, &header, &routing.filter).await?;
+            let sorted = routing.sorted(&logs);
+            let span = BlockRange { from: *number, to: *number };
+            if compare::differing_blocks(&*self.chain.store, routing, span, &sorted).await?.is_empty() {
+                continue;
+            }
+            tracing::warn!(chain = %self.chain.options.chain, block = number, "a block was not complete and is mended");
+            let generation = self.chain.generation().await?;
+            let head = header.block.block_ref();
+            let events = sorted.row_count();
+            let fact = Fact { generation, from_block: *number, head, events, tables: Vec::new() };
+            writes.push(Write::Publish(vec![self.chain.message(ADDED, &fact)]));
+            writes.extend(routing.erasing(span));
+            writes.extend(routing::writes(sorted));
+        }
+        Ok(writes)
+    }
+}

@@ -1,0 +1,68 @@
+//! Takes back what stands above the common ancestor, or stops where nothing may be taken back.
+
+use windlass_core::commit::{Commit, Write, Written};
+
+use super::ancestor::common_ancestor;
+use super::{Followed, Follower, Step};
+use crate::collect::chain::{Fact, Halt, REMOVED};
+use crate::collect::error::CollectError;
+use crate::collect::ledger;
+
+impl Follower {
+    pub(super) async fn go_back(&self, step: &Step) -> Result<Followed, CollectError> {
+        let (chain, names, position) = (self.chain.options.chain, &self.chain.names, step.position);
+        let ancestor = match common_ancestor(&self.chain, position.number).await {
+            Err(violation @ CollectError::FinalityViolated { .. }) => {
+                return Err(self.stand_still(step, violation).await?);
+            }
+            found => found?,
+        };
+        let from_block = ancestor.number + 1;
+        let generation = self.chain.generation().await? + 1;
+        let fact = Fact { generation, from_block, head: ancestor, events: 0, tables: Vec::new() };
+        let writes = vec![
+            Write::ResetCursor {
+                name: names.head.clone(),
+                expected: ledger::at(position),
+                to: ledger::at(ancestor),
+            },
+            Write::Retract { chain, from_block },
+            Write::PutState { key: names.generation.clone(), value: Some(generation.to_string()) },
+            Write::Publish(vec![self.chain.message(REMOVED, &fact)]),
+        ];
+        let written = self.chain.store.commit(Commit::of(writes).under_lease(&step.lease).relaxed()).await?;
+        let depth = position.number - ancestor.number;
+        tracing::info!(%chain, depth, ancestor = ancestor.number, "the chain was reorganised");
+        Ok(Followed::Reorganised { depth, retracted: retracted(&written) })
+    }
+
+    /// Notes that collecting has stopped, so that everybody knows; deletes nothing.
+    async fn stand_still(&self, step: &Step, violation: CollectError) -> Result<CollectError, CollectError> {
+        let CollectError::FinalityViolated { block, .. } = &violation else { return Ok(violation) };
+        let halt = Halt { block: *block, reason: violation.to_string() };
+        if self.chain.halt().await?.as_ref() != Some(&halt) {
+            let key = self.chain.names.halt.clone();
+            let text = serde_json::to_string(&halt).map_err(|error| CollectError::strange(&key, error))?;
+            let note = Commit::of(vec![Write::PutState { key, value: Some(text) }]).under_lease(&step.lease);
+            self.chain.store.commit(note).await?;
+        }
+        Ok(violation)
+    }
+
+    /// Forgets that collecting had stopped: the chain has what is stored again.
+    pub(super) async fn go_on(&self, step: &Step) -> Result<(), CollectError> {
+        if self.chain.halt().await?.is_some() {
+            let key = self.chain.names.halt.clone();
+            let note = Commit::of(vec![Write::PutState { key, value: None }]).under_lease(&step.lease);
+            self.chain.store.commit(note).await?;
+            tracing::info!(chain = %self.chain.options.chain, "the chain has what is stored again; collecting goes on");
+        }
+        Ok(())
+    }
+}
+
+/// How many logs a retraction took back.
+fn retracted(written: &[Written]) -> u64 {
+    let rows = |written: &Written| if let Written::Rows(rows) = written { Some(*rows) } else { None };
+    written.iter().find_map(rows).unwrap_or_default()
+}

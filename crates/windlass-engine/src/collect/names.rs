@@ -1,0 +1,64 @@
+//! Under which names a chain's collecting keeps its things.
+
+use windlass_core::chain::ChainId;
+use windlass_core::name::{CursorName, LeaseName, NameError, Partition, Queue, StateKey};
+
+/// The names of one chain.
+#[derive(Debug, Clone)]
+pub struct ChainNames {
+    subject: String,
+    /// Who holds it follows the head and changes the plan.
+    pub lease: LeaseName,
+    /// The last block that the head has behind it.
+    pub head: CursorName,
+    /// The last block whose logs were looked at again once it was final.
+    pub recheck: CursorName,
+    /// The messages about its events.
+    pub partition: Partition,
+    /// The plan.
+    pub plan: StateKey,
+    /// How often stored blocks were taken back.
+    pub generation: StateKey,
+    /// Why collecting has stopped.
+    pub halt: StateKey,
+    /// Where the chain was seen last.
+    pub sight: StateKey,
+    /// What was learned of its endpoints.
+    pub learned: StateKey,
+}
+
+impl ChainNames {
+    /// The names of a chain.
+    pub fn new(chain: ChainId) -> Result<Self, NameError> {
+        let subject = format!("collect/{chain}");
+        let state = |what: &str| StateKey::new(format!("{subject}/{what}"));
+        let cursor = |what: &str| CursorName::new(format!("{subject}/{what}"));
+        Ok(Self {
+            lease: LeaseName::new(subject.clone())?,
+            head: cursor("head")?,
+            recheck: cursor("recheck")?,
+            partition: Partition::new(subject.clone())?,
+            plan: state("plan")?,
+            generation: state("generation")?,
+            halt: state("halt")?,
+            sight: state("sight")?,
+            learned: state("learned")?,
+            subject,
+        })
+    }
+
+    /// The next block of a campaign that nobody has claimed.
+    pub fn campaign_cursor(&self, campaign: u64) -> Result<CursorName, NameError> {
+        CursorName::new(format!("{}/campaign/{campaign}", self.subject))
+    }
+
+    /// The ranges of a campaign.
+    pub fn campaign_queue(&self, campaign: u64) -> Result<Queue, NameError> {
+        Queue::new(format!("{}/{campaign}", self.subject))
+    }
+}
+
+/// Whether an index is paused.
+pub fn paused_key(index: &str) -> Result<StateKey, NameError> {
+    StateKey::new(format!("index/{index}/paused"))
+}

@@ -1,0 +1,66 @@
+//! A router with what is asked for by it, and what its sorting is written as.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use windlass_core::chain::{Address, ChainId};
+use windlass_core::commit::Write;
+use windlass_core::event::LogEvent;
+use windlass_core::range::BlockRange;
+use windlass_core::reader::LogFilter;
+use windlass_core::route::{Router, Sorted, Source};
+use windlass_core::table::{Identifier, TableSpec};
+
+/// What sorts the logs of some sources.
+#[derive(Debug)]
+pub(super) struct Routing {
+    router: Router,
+    /// What gets their logs from a chain.
+    pub(super) filter: LogFilter,
+    /// The tables they go to, and the contracts that fill each here.
+    pub(super) tables: Vec<(Arc<TableSpec>, Vec<Address>)>,
+}
+
+impl Routing {
+    pub(super) fn new(chain: ChainId, sources: &[Source]) -> Self {
+        let router = Router::new(chain, sources);
+        let mut tables: BTreeMap<&Identifier, (Arc<TableSpec>, Vec<Address>)> = BTreeMap::new();
+        for source in sources {
+            let empty = || (source.table.clone(), Vec::new());
+            let (_, contracts) = tables.entry(&source.table.name).or_insert_with(empty);
+            contracts.extend(source.addresses.iter());
+        }
+        Self { filter: router.filter(), router, tables: tables.into_values().collect() }
+    }
+
+    /// Sorts logs into what was sorted before.
+    pub(super) fn sort<'a>(&self, logs: impl IntoIterator<Item = &'a LogEvent>, into: &mut Sorted) {
+        logs.into_iter().for_each(|log| self.router.route(log, into));
+    }
+
+    /// What takes out everything that these sources have in some blocks, and nobody else's.
+    pub(super) fn erasing(&self, blocks: BlockRange) -> impl Iterator<Item = Write> {
+        self.tables.iter().map(move |(table, contracts)| Write::EraseRows {
+            table: table.name.clone(),
+            blocks,
+            contracts: contracts.clone(),
+        })
+    }
+
+    /// Sorts logs.
+    pub(super) fn sorted<'a>(&self, logs: impl IntoIterator<Item = &'a LogEvent>) -> Sorted {
+        let mut sorted = Sorted::default();
+        self.sort(logs, &mut sorted);
+        sorted
+    }
+}
+
+/// What sorted logs are written as. Those that do not fit are kept as they came.
+pub(super) fn writes(sorted: Sorted) -> impl Iterator<Item = Write> {
+    if let Some(misfit) = sorted.misfits.first() {
+        let count = sorted.misfit_count;
+        tracing::warn!(count, first = ?misfit, "logs do not fit their events and are kept raw");
+    }
+    let raw = Some(sorted.raw).filter(|raw| !raw.is_empty()).map(Write::Events);
+    sorted.tables.into_iter().map(Write::Rows).chain(raw)
+}

@@ -1,0 +1,256 @@
+//! A chain in memory, made for speed: blocks with parent links, blooms and logs,
+//! no machine behind them. What it has on its canonical branch is the truth.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard};
+
+use alloy_primitives::{Address, B256, Bloom, Bytes, U256, keccak256};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use windlass_core::chain::{BlockHeader, BlockRef, ChainId};
+use windlass_core::event::{LogEvent, Topics};
+use windlass_core::reader::Header;
+
+/// Blocks so deep below the head are final.
+pub(super) const FINALITY_BLOCKS: u64 = 24;
+/// The time between two blocks.
+const BLOCK_TIME_S: u64 = 2;
+
+/// The contracts whose fees are collected, in the order in which indexes name them.
+pub(super) const COLLECTORS: [Address; 2] = [Address::repeat_byte(0xc0), Address::repeat_byte(0xc1)];
+/// A contract of whose events some do not fit their ABI.
+pub(super) const ODD: Address = Address::repeat_byte(0x0d);
+/// Somebody else who uses the same events.
+const STRANGER: Address = Address::repeat_byte(0x5a);
+
+/// The events, as a user writes them.
+pub(super) const FEES: &str =
+    "FeesCollected(address indexed token, address indexed integrator, uint256 integratorFee, uint256 lifiFee)";
+pub(super) const NOTED: &str = "Noted(uint64 indexed number, string text)";
+
+/// A fee as it was made: what a row must say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fee {
+    pub(super) token: Address,
+    pub(super) integrator: Address,
+    pub(super) fees: [U256; 2],
+}
+
+/// What a log means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// A fee of a collector.
+    Fee(Fee),
+    /// A note, with its number and text.
+    Note(u64, String),
+    /// It does not fit its ABI.
+    Misfit,
+    /// Nobody wants it.
+    Nothing,
+}
+
+/// A block.
+#[derive(Debug, Clone)]
+pub(super) struct SimBlock {
+    pub(super) header: Header,
+    pub(super) logs: Vec<(LogEvent, Meaning)>,
+}
+
+/// The chain.
+pub(super) struct SimChain {
+    state: Mutex<State>,
+}
+
+struct State {
+    id: ChainId,
+    random: StdRng,
+    canonical: Vec<SimBlock>,
+    by_hash: HashMap<B256, SimBlock>,
+    finalized: u64,
+    made: u64,
+}
+
+impl SimChain {
+    /// A chain with nothing but its first block.
+    pub(super) fn new(seed: u64) -> Self {
+        let mut state = State {
+            id: ChainId::new(137).expect("an id"),
+            random: StdRng::seed_from_u64(seed ^ 0x5eed),
+            canonical: Vec::new(),
+            by_hash: HashMap::new(),
+            finalized: 0,
+            made: 0,
+        };
+        state.push(0);
+        Self { state: Mutex::new(state) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no panic")
+    }
+
+    pub(super) fn id(&self) -> ChainId {
+        self.state().id
+    }
+
+    /// Adds blocks of up to `most_logs` logs each.
+    pub(super) fn mine(&self, blocks: u64, most_logs: u32) {
+        let mut state = self.state();
+        for _ in 0..blocks {
+            let logs = state.random.random_range(0..=most_logs);
+            state.push(logs);
+        }
+    }
+
+    /// Replaces up to so many blocks, none of them final, by others: one more, or one less.
+    /// Says how many.
+    pub(super) fn reorg(&self, depth: u64) -> u64 {
+        let mut state = self.state();
+        let depth = depth.min(state.head() - state.finalized);
+        if depth > 0 {
+            state.replace(depth);
+        }
+        depth
+    }
+
+    /// Replaces blocks although they are final. Returns what puts them back.
+    pub(super) fn break_finality(&self, depth: u64) -> Vec<SimBlock> {
+        let mut state = self.state();
+        let before = state.canonical.clone();
+        let depth = depth.min(state.head());
+        state.replace(depth);
+        before
+    }
+
+    /// Puts a branch back, with a block on top so that it is the longer one.
+    pub(super) fn restore(&self, branch: Vec<SimBlock>) {
+        let mut state = self.state();
+        state.canonical = branch;
+        state.push(1);
+    }
+
+    pub(super) fn head(&self) -> u64 {
+        self.state().head()
+    }
+
+    pub(super) fn finalized(&self) -> u64 {
+        self.state().finalized
+    }
+
+    pub(super) fn block(&self, number: u64) -> Option<SimBlock> {
+        self.state().canonical.get(usize::try_from(number).ok()?).cloned()
+    }
+
+    pub(super) fn block_by_hash(&self, hash: B256) -> Option<SimBlock> {
+        self.state().by_hash.get(&hash).cloned()
+    }
+
+    /// Every log of the canonical branch, in order, with what it means.
+    pub(super) fn truth(&self) -> Vec<(LogEvent, Meaning)> {
+        self.state().canonical.iter().flat_map(|block| block.logs.clone()).collect()
+    }
+}
+
+impl State {
+    fn head(&self) -> u64 {
+        self.canonical.len() as u64 - 1
+    }
+
+    fn replace(&mut self, depth: u64) {
+        let keep = self.canonical.len() - depth as usize;
+        self.canonical.truncate(keep);
+        let blocks = (depth + 1).saturating_sub(2 * u64::from(self.random.random_bool(0.3)));
+        for _ in 0..blocks {
+            let logs = self.random.random_range(0..4);
+            self.push(logs);
+        }
+    }
+
+    fn push(&mut self, logs: u32) {
+        self.made += 1;
+        let number = self.canonical.len() as u64;
+        let parent_hash = self.canonical.last().map_or(B256::ZERO, |block| block.header.block.hash);
+        let hash = keccak256([parent_hash.as_slice(), &self.made.to_be_bytes()].concat());
+        let timestamp_s = 1_700_000_000 + number * BLOCK_TIME_S;
+        let block = BlockRef { number, hash };
+        let logs: Vec<_> = (0..logs).map(|index| self.log(block, index, timestamp_s)).collect();
+        let mut bloom = Bloom::default();
+        for (log, _) in &logs {
+            bloom.accrue_raw_log(log.address, log.topics.as_slice());
+        }
+        let header = Header {
+            block: BlockHeader { number, hash, parent_hash, timestamp_s },
+            logs_bloom: Box::new(bloom),
+            receipts_root: keccak256(hash),
+        };
+        let block = SimBlock { header, logs };
+        self.by_hash.insert(hash, block.clone());
+        self.canonical.push(block);
+        self.finalized = self.finalized.max(number.saturating_sub(FINALITY_BLOCKS));
+    }
+
+    fn log(&mut self, block: BlockRef, log_index: u32, timestamp_s: u64) -> (LogEvent, Meaning) {
+        let (address, topics, data, meaning) = match self.random.random_range(0..10) {
+            0..=4 => {
+                let collector = COLLECTORS[self.random.random_range(0..2)];
+                let fee = self.fee();
+                (collector, fee.topics(), fee.data(), Meaning::Fee(fee))
+            }
+            5..=6 => {
+                let (number, text) = (self.random.random_range(0..1_000), format!("note {}", self.made));
+                (ODD, note_topics(number), note_data(&text), Meaning::Note(number, text))
+            }
+            7 => (ODD, note_topics(1), vec![0xff; 31], Meaning::Misfit),
+            _ => {
+                let fee = self.fee();
+                (STRANGER, fee.topics(), fee.data(), Meaning::Nothing)
+            }
+        };
+        let log = LogEvent {
+            chain: self.id,
+            block,
+            log_index,
+            timestamp_s,
+            transaction_hash: keccak256([block.hash.as_slice(), &log_index.to_be_bytes()].concat()),
+            address,
+            topics: Topics::new(&topics).expect("few enough"),
+            data: Bytes::from(data),
+        };
+        (log, meaning)
+    }
+
+    fn fee(&mut self) -> Fee {
+        let wide = self.random.random_bool(0.1);
+        let mut amount =
+            || if wide { U256::MAX } else { U256::from(self.random.random_range(0..u128::MAX)) };
+        let fees = [amount(), amount()];
+        Fee {
+            token: Address::with_last_byte(self.random.random_range(0..3)),
+            integrator: Address::with_last_byte(self.random.random_range(10..20)),
+            fees,
+        }
+    }
+}
+
+impl Fee {
+    fn topics(&self) -> Vec<B256> {
+        let signature = keccak256("FeesCollected(address,address,uint256,uint256)");
+        vec![signature, self.token.into_word(), self.integrator.into_word()]
+    }
+
+    fn data(&self) -> Vec<u8> {
+        self.fees.iter().flat_map(|fee| fee.to_be_bytes::<32>()).collect()
+    }
+}
+
+fn note_topics(number: u64) -> Vec<B256> {
+    vec![keccak256("Noted(uint64,string)"), B256::from(U256::from(number))]
+}
+
+fn note_data(text: &str) -> Vec<u8> {
+    let mut data = U256::from(32).to_be_bytes_vec();
+    data.extend(U256::from(text.len()).to_be_bytes::<32>());
+    data.extend(text.as_bytes());
+    data.resize(data.len().next_multiple_of(32), 0);
+    data
+}

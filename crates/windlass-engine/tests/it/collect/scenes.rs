@@ -1,0 +1,2 @@
+//! Single scenes, each with one thing that can go wrong.
+

@@ -1,0 +1,68 @@
+//! Typed tables of events.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `registry` | which tables there are, and who locks what when |
+//! | `write` | rows in and out, within a commit |
+//! | `growth` | how many rows each table has, written last |
+//! | `question`, `read` | questions as SQL, and what is read |
+//! | `param`, `exact` | values as parameters, and wide integers as NUMERIC |
+
+mod exact;
+mod growth;
+mod param;
+mod question;
+mod read;
+mod registry;
+mod write;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use windlass_core::commit::Durability;
+use windlass_core::error::StoreResult;
+use windlass_core::row_query::{Condition, RowQuery, SumGroup, SumQuery};
+use windlass_core::store::{TableInfo, Tables};
+use windlass_core::table::{EventRow, Identifier, TableSpec};
+
+pub(crate) use self::growth::Growth;
+pub(crate) use self::write::{erase, insert, retract};
+
+use crate::PostgresStore;
+
+#[async_trait]
+impl Tables for PostgresStore {
+    /// Looks first: a restart, which makes nothing, needs no lock and no right to create.
+    async fn create_tables(&self, tables: &[Arc<TableSpec>]) -> StoreResult<Vec<Identifier>> {
+        if self.read(tables, |tx, tables| Box::pin(registry::all_known(tx, tables))).await? {
+            return Ok(Vec::new());
+        }
+        self.write(Durability::Full, tables, |tx, tables| Box::pin(registry::create(tx, tables))).await
+    }
+
+    async fn drop_table(&self, name: &Identifier) -> StoreResult<bool> {
+        self.write(Durability::Full, name, |tx, name| Box::pin(registry::drop_table(tx, name))).await
+    }
+
+    async fn list_tables(&self) -> StoreResult<Vec<TableInfo>> {
+        self.read(&(), |tx, ()| Box::pin(registry::list(tx))).await
+    }
+
+    async fn rows(&self, query: &RowQuery) -> StoreResult<Vec<EventRow>> {
+        self.read(query, |tx, query| Box::pin(read::rows(tx, query))).await
+    }
+
+    async fn count_rows(&self, table: &Identifier, conditions: &[Condition]) -> StoreResult<u64> {
+        if conditions.is_empty() {
+            return self.read(table, |tx, table| Box::pin(registry::count(tx, table))).await;
+        }
+        self.scan(&(table, conditions), |tx, (table, conditions)| {
+            Box::pin(read::count(tx, table, conditions))
+        })
+        .await
+    }
+
+    async fn sum_rows(&self, query: &SumQuery) -> StoreResult<Vec<SumGroup>> {
+        self.scan(query, |tx, query| Box::pin(read::totals(tx, query))).await
+    }
+}

@@ -1,0 +1,70 @@
+//! Typed tables of events.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `registry` | which tables there are, and how many rows each has |
+//! | `write` | rows in and out, within a commit |
+//! | `question`, `read` | questions as SQL, and what is read |
+//! | `exact` | wide integers as bytes that sort as they do |
+//! | `sum` | totals beyond 64 bits |
+
+mod exact;
+mod question;
+mod read;
+mod registry;
+mod sum;
+mod write;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use windlass_core::commit::Durability;
+use windlass_core::error::StoreResult;
+use windlass_core::row_query::{Condition, RowQuery, SumGroup, SumQuery};
+use windlass_core::store::{TableInfo, Tables};
+use windlass_core::table::{EventRow, Identifier, TableSpec};
+
+pub(crate) use self::sum::register;
+pub(crate) use self::write::{erase, insert, retract};
+
+use crate::SqliteStore;
+
+#[async_trait]
+impl Tables for SqliteStore {
+    /// Looks first: a restart, which makes nothing, waits for no writer.
+    async fn create_tables(&self, tables: &[Arc<TableSpec>]) -> StoreResult<Vec<Identifier>> {
+        let wanted = tables.to_vec();
+        let looked = self.read(move |tx| {
+            wanted.iter().try_fold(true, |all, table| Ok(registry::is_known(tx, table)? && all))
+        });
+        if looked.await? {
+            return Ok(Vec::new());
+        }
+        let wanted = tables.to_vec();
+        self.write(Durability::Full, move |tx| registry::create(tx, &wanted)).await
+    }
+
+    async fn drop_table(&self, name: &Identifier) -> StoreResult<bool> {
+        let name = name.clone();
+        self.write(Durability::Full, move |tx| registry::drop_table(tx, &name)).await
+    }
+
+    async fn list_tables(&self) -> StoreResult<Vec<TableInfo>> {
+        self.read(registry::list).await
+    }
+
+    async fn rows(&self, query: &RowQuery) -> StoreResult<Vec<EventRow>> {
+        let query = query.clone();
+        self.read(move |tx| read::rows(tx, &query)).await
+    }
+
+    async fn count_rows(&self, table: &Identifier, conditions: &[Condition]) -> StoreResult<u64> {
+        let (table, conditions) = (table.clone(), conditions.to_vec());
+        self.read(move |tx| read::count(tx, &table, &conditions)).await
+    }
+
+    async fn sum_rows(&self, query: &SumQuery) -> StoreResult<Vec<SumGroup>> {
+        let query = query.clone();
+        self.read(move |tx| read::totals(tx, &query)).await
+    }
+}

@@ -1,0 +1,105 @@
+//! A question as SQL: the conditions, and the values they compare with.
+
+use rusqlite::types::Value as Sql;
+use windlass_core::row_query::{Comparison, Condition, Place, RowOrder, RowQuery, SumQuery};
+use windlass_core::table::{HEAD_COLUMNS, Identifier, TableSpec, Value};
+use windlass_core::table_rules::storable_text;
+
+use super::exact::Exact;
+use super::sum;
+
+/// A statement and its values.
+#[derive(Debug, Default)]
+pub(super) struct Question {
+    pub(super) sql: String,
+    pub(super) values: Vec<Sql>,
+}
+
+/// A page of rows: it begins behind a key, wherever that is, by the table's own order.
+pub(super) fn page(table: &TableSpec, query: &RowQuery, limit: u32) -> Question {
+    let columns: String = table.columns.iter().map(|column| format!(", {}", column.name.quoted())).collect();
+    let mut question = Question {
+        sql: format!("SELECT {}{columns} FROM {}", HEAD_COLUMNS.join(", "), table.name.quoted()),
+        values: Vec::new(),
+    };
+    let (comparison, direction) = match query.order {
+        RowOrder::OldestFirst => (">", "ASC"),
+        RowOrder::NewestFirst => ("<", "DESC"),
+    };
+    let mut terms = Vec::new();
+    if let Some(after) = query.after {
+        // A number that does not fit was refused.
+        question.values.push(Sql::Integer(i64::try_from(after.block).unwrap_or(i64::MAX)));
+        question.values.push(Sql::Integer(after.log_index.into()));
+        terms.push(format!("(block_number, log_index) {comparison} (?, ?)"));
+    }
+    question.demand(terms, &query.conditions);
+    question.sql += &format!(" ORDER BY block_number {direction}, log_index {direction} LIMIT ?");
+    question.values.push(Sql::Integer(limit.into()));
+    question
+}
+
+/// How many rows meet the conditions.
+pub(super) fn count(table: &Identifier, conditions: &[Condition]) -> Question {
+    let mut question =
+        Question { sql: format!("SELECT count(*) FROM {}", table.quoted()), values: Vec::new() };
+    question.demand(Vec::new(), conditions);
+    question
+}
+
+/// Totals, each with how many rows it is of, behind the value they share.
+pub(super) fn totals(query: &SumQuery, limit: u32) -> Question {
+    let by = query.by.as_ref().map_or_else(|| "NULL".to_owned(), quoted);
+    let (function, column) = (sum::FUNCTION, query.column.quoted());
+    let sql = format!("SELECT {by}, {function}({column}), count(*) FROM {}", query.table.quoted());
+    let mut question = Question { sql, values: Vec::new() };
+    question.demand(Vec::new(), &query.conditions);
+    if query.by.is_some() {
+        question.sql += &format!(" GROUP BY {by} ORDER BY {by}");
+    }
+    question.sql += " LIMIT ?";
+    question.values.push(Sql::Integer(limit.into()));
+    question
+}
+
+impl Question {
+    fn demand(&mut self, mut terms: Vec<String>, conditions: &[Condition]) {
+        for condition in conditions {
+            terms.push(term(condition));
+            self.values.extend(condition.values.iter().map(value));
+        }
+        if !terms.is_empty() {
+            self.sql += " WHERE ";
+            self.sql += &terms.join(" AND ");
+        }
+    }
+}
+
+fn quoted(place: &Place) -> String {
+    format!("\"{}\"", place.column_name())
+}
+
+fn term(condition: &Condition) -> String {
+    let column = quoted(&condition.place);
+    let list = || vec!["?"; condition.values.len()].join(", ");
+    match condition.comparison {
+        Comparison::Is => format!("{column} IN ({})", list()),
+        Comparison::IsNot => format!("{column} NOT IN ({})", list()),
+        Comparison::Above => format!("{column} > ?"),
+        Comparison::AtLeast => format!("{column} >= ?"),
+        Comparison::Below => format!("{column} < ?"),
+        Comparison::AtMost => format!("{column} <= ?"),
+    }
+}
+
+fn value(value: &Value) -> Sql {
+    match value {
+        Value::Integer(number) => Sql::Integer(*number),
+        Value::Uint(number) => Sql::Blob(Exact::of_uint(*number).as_slice().to_vec()),
+        Value::Int(number) => Sql::Blob(Exact::of_int(*number).as_slice().to_vec()),
+        Value::Bool(flag) => Sql::Integer((*flag).into()),
+        Value::Address(address) => Sql::Blob(address.to_vec()),
+        Value::Bytes(bytes) => Sql::Blob(bytes.to_vec()),
+        Value::Text(text) => Sql::Text(storable_text(text).into_owned()),
+    }
+}

@@ -1,0 +1,108 @@
+//! An index as it is configured, with its events read: from text, or from an ABI.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use windlass_core::abi::{EventShape, MAX_ABI_BYTES};
+use windlass_core::chain::{Address, ChainId};
+use windlass_core::code::Code;
+use windlass_core::index::{Contracts, IndexSpec, Start};
+use windlass_core::table::TableSpec;
+
+use crate::config::Config;
+use crate::config::chain::ChainName;
+use crate::config::index::check::{self, Trouble};
+use crate::config::index::{Index, IndexName};
+use crate::failure::Failure;
+
+/// An index whose tables have no names yet.
+#[derive(Debug, Clone)]
+pub(crate) struct Draft {
+    /// Its name.
+    pub(crate) name: IndexName,
+    /// The chain's name.
+    pub(crate) chain_name: ChainName,
+    /// Checked, with tables named as if there were no others.
+    spec: IndexSpec,
+}
+
+impl Draft {
+    /// The drafts of every configured index. Reads ABI files.
+    pub(crate) fn all(config: &Config) -> Result<Vec<Self>, Failure> {
+        config.index.iter().map(|(name, section)| Self::new(config, name, section)).collect()
+    }
+
+    /// The draft of one index.
+    pub(crate) fn new(config: &Config, name: &IndexName, section: &Index) -> Result<Self, Failure> {
+        let refuse = |trouble: Trouble| refused(name, trouble);
+        let chain = config.chain.get(&section.chain).map(|chain| chain.id);
+        // A chain that is missing was refused when the configuration was read.
+        let chain = chain.ok_or_else(|| {
+            let message = format!("there is no section `[chain.{}]`", section.chain);
+            refuse(Trouble { key: "chain".to_owned(), message, hint: None })
+        })?;
+        let events = events(section).map_err(refuse)?;
+        let spec = check::spec(name, section, chain, events).map_err(refuse)?;
+        Ok(Self { name: name.clone(), chain_name: section.chain.clone(), spec })
+    }
+
+    /// The chain.
+    pub(crate) const fn chain(&self) -> ChainId {
+        self.spec.chain
+    }
+
+    /// The contracts it names.
+    pub(crate) fn contracts(&self) -> &[Address] {
+        match &self.spec.contracts {
+            Contracts::Fixed(addresses) => addresses,
+            Contracts::Created { by, .. } => by,
+        }
+    }
+
+    /// From where on.
+    pub(crate) const fn start(&self) -> Start {
+        self.spec.start
+    }
+
+    /// Its events.
+    pub(crate) fn events(&self) -> impl Iterator<Item = &EventShape> {
+        self.spec.events.iter().map(|(event, _)| event)
+    }
+
+    /// The index with tables of its own beside those that exist.
+    pub(crate) fn named(&self, taken: &[Arc<TableSpec>]) -> Result<IndexSpec, Failure> {
+        let IndexSpec { name, chain, contracts, start, .. } = self.spec.clone();
+        IndexSpec::new(name, chain, contracts, start, self.events().cloned().collect(), taken)
+            .map_err(|error| refused(&self.name, Trouble::index(&error)))
+    }
+}
+
+fn refused(name: &IndexName, trouble: Trouble) -> Failure {
+    let message = format!("index.{name}.{}: {}", trouble.key, trouble.message);
+    let hint = trouble.hint.unwrap_or_else(|| format!("correct `[index.{name}]`"));
+    Failure::coded(Code::ConfigInvalid, message).hint(hint)
+}
+
+fn events(section: &Index) -> Result<Vec<EventShape>, Trouble> {
+    let Some(abi) = &section.abi else {
+        let read = |(place, text): (usize, &String)| {
+            text.parse().map_err(|error| Trouble::event(format!("events[{place}]"), &error))
+        };
+        return section.events.iter().enumerate().map(read).collect();
+    };
+    let text = read(abi.as_path()).map_err(|error| Trouble {
+        key: "abi".to_owned(),
+        message: format!("cannot read `{}`: {error}", abi.as_path().display()),
+        hint: Some("a relative path begins at the folder of the configuration file".to_owned()),
+    })?;
+    let key = if section.events.is_empty() { "abi" } else { "events" };
+    EventShape::from_json(&text, &section.events).map_err(|error| Trouble::event(key, &error))
+}
+
+fn read(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(MAX_ABI_BYTES as u64 + 1).read_to_string(&mut text)?;
+    Ok(text)
+}

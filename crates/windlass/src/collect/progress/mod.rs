@@ -1,0 +1,219 @@
+//! How far collecting is: one read model for the terminal, `status`, `index`, the
+//! API, readiness and metrics.
+//!
+//! Everything is read from the store, so whoever can read it can tell, whichever
+//! process does the work; only how fast it goes takes two looks.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | this | the views: [`Overview`], [`ChainView`], [`IndexView`] |
+//! | `coverage` | which blocks are collected: pure |
+//! | `read` | a look at the store |
+//! | [`rate`] | paces, from two looks |
+//! | [`watch`] | a task that looks again and again |
+//! | `ports` | the same for the API: progress and readiness |
+
+mod coverage;
+mod ports;
+mod read;
+pub(crate) mod rate;
+pub(crate) mod watch;
+
+use serde::Serialize;
+use windlass_core::chain::{BlockRef, ChainId};
+use windlass_core::range::BlockRange;
+use windlass_core::table::Identifier;
+
+pub(crate) use ports::Told;
+pub(crate) use read::{Known, KnownChain, KnownIndex, read};
+
+/// How far everything is.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(crate) struct Overview {
+    /// The chains that are configured, or of which something is stored.
+    pub(crate) chains: Vec<ChainView>,
+    /// The indexes that are configured, or of which something is stored.
+    pub(crate) indexes: Vec<IndexView>,
+}
+
+/// How far a chain is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct ChainView {
+    /// Its name in the configuration.
+    pub(crate) name: Option<String>,
+    /// Its id.
+    pub(crate) id: ChainId,
+    /// Its newest block, as it was last seen.
+    pub(crate) head: Option<u64>,
+    /// Its newest final block, as it was last seen.
+    pub(crate) finalized: Option<u64>,
+    /// The last block that the head has behind it.
+    pub(crate) followed: Option<u64>,
+    /// How many blocks that is behind the newest.
+    pub(crate) lag_blocks: Option<u64>,
+    /// Who follows its head now.
+    pub(crate) follower: Option<String>,
+    /// How often stored blocks were taken back.
+    pub(crate) reorgs: u64,
+    /// Ranges that are under way or wait.
+    pub(crate) open_ranges: u64,
+    /// Ranges that were given up.
+    pub(crate) dead_ranges: u64,
+    /// Logs that do not fit their event, kept as they came.
+    pub(crate) misfits: u64,
+    /// Why collecting it has stopped.
+    pub(crate) halt: Option<HaltView>,
+}
+
+/// Why collecting a chain has stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct HaltView {
+    /// The lowest stored block that is no longer on the chain.
+    pub(crate) block: BlockRef,
+    /// In words.
+    pub(crate) reason: String,
+}
+
+/// How far an index is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct IndexView {
+    /// Its name.
+    pub(crate) name: Identifier,
+    /// The chain's id.
+    pub(crate) chain: ChainId,
+    /// The chain's name in the configuration.
+    pub(crate) chain_name: Option<String>,
+    /// What it does.
+    pub(crate) state: IndexState,
+    /// Its first block, once that is known.
+    pub(crate) start: Option<u64>,
+    /// Everything from the first block to this one is collected.
+    pub(crate) collected_through: Option<u64>,
+    /// The chain's newest block.
+    pub(crate) head: Option<u64>,
+    /// The chain's newest final block.
+    pub(crate) finalized: Option<u64>,
+    /// How many blocks are missing from [`Self::collected_through`] to the head.
+    pub(crate) lag_blocks: Option<u64>,
+    /// Blocks from the first to the head that are collected.
+    pub(crate) blocks_done: u64,
+    /// Blocks from the first to the head.
+    pub(crate) blocks_total: u64,
+    /// Rows in its tables.
+    pub(crate) events: u64,
+    /// How fast rows come, where that is known.
+    pub(crate) events_per_s: Option<f64>,
+    /// When it will have caught up, in seconds from now.
+    pub(crate) eta_s: Option<u64>,
+    /// Ranges that were given up.
+    pub(crate) gaps: Vec<BlockRange>,
+    /// Its tables.
+    pub(crate) tables: Vec<TableView>,
+}
+
+/// A table of an index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct TableView {
+    /// Its name.
+    pub(crate) name: Identifier,
+    /// The event's name.
+    pub(crate) event: String,
+    /// The event with its types.
+    pub(crate) signature: String,
+    /// How many rows it has.
+    pub(crate) rows: u64,
+}
+
+/// What an index does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum IndexState {
+    /// It is configured, and nobody has begun with it.
+    New,
+    /// It collects the past.
+    Historical,
+    /// It follows the head.
+    Realtime,
+    /// Somebody has paused it.
+    Paused,
+    /// It cannot go on.
+    Stopped,
+    /// It is not configured any more; its data is kept.
+    Removed,
+}
+
+impl IndexState {
+    /// The state as it is shown.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Historical => "historical",
+            Self::Realtime => "realtime",
+            Self::Paused => "paused",
+            Self::Stopped => "stopped",
+            Self::Removed => "removed",
+        }
+    }
+}
+
+impl IndexView {
+    /// Whether it has a past to catch up with, and does.
+    pub(crate) const fn is_catching_up(&self) -> bool {
+        matches!(self.state, IndexState::New | IndexState::Historical)
+    }
+
+    /// How much of it is collected, in percent.
+    pub(crate) fn percent(&self) -> Option<f64> {
+        let total = self.blocks_total;
+        (total > 0).then(|| self.blocks_done as f64 * 100.0 / total as f64)
+    }
+}
+
+impl Overview {
+    /// An index by its name.
+    pub(crate) fn index(&self, name: &Identifier) -> Option<&IndexView> {
+        self.indexes.iter().find(|index| index.name == *name)
+    }
+
+    /// Whether somebody is at work on something that has not caught up: then a second look shows how fast.
+    pub(crate) fn is_moving(&self) -> bool {
+        let followed = |index: &IndexView| {
+            self.chains.iter().any(|chain| chain.id == index.chain && chain.follower.is_some())
+        };
+        self.indexes.iter().any(|index| index.is_catching_up() && followed(index))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An index of which nothing is known.
+    pub(super) fn index(name: &str) -> IndexView {
+        IndexView {
+            name: Identifier::new(name).expect("a name"),
+            chain: ChainId::new(1).expect("an id"),
+            chain_name: None,
+            state: IndexState::Historical,
+            start: None,
+            collected_through: None,
+            head: None,
+            finalized: None,
+            lag_blocks: None,
+            blocks_done: 0,
+            blocks_total: 0,
+            events: 0,
+            events_per_s: None,
+            eta_s: None,
+            gaps: Vec::new(),
+            tables: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn percents_are_of_something() {
+        assert_eq!(index("a").percent(), None);
+        let half = IndexView { blocks_done: 1, blocks_total: 2, ..index("a") };
+        assert_eq!(half.percent(), Some(50.0));
+    }
+}

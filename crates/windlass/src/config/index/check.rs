@@ -1,0 +1,199 @@
+//! What no single value of an index can say: whether its chain is there, whether its
+//! events are any, and whether they go together.
+
+use windlass_core::abi::{AbiError, EventShape};
+use windlass_core::chain::ChainId;
+use windlass_core::index::{self, IndexError, IndexSpec};
+
+use super::contract::Contracts;
+use super::start::Start;
+use super::{Index, IndexName};
+use crate::config::Config;
+use crate::config::origin::Origin;
+use crate::config::problem::{Problem, nearest};
+use crate::config::tree::{self, Table};
+
+/// Checks every index against the chains, and its events by themselves. Events of an
+/// ABI are not looked at: the file is read when it is needed.
+pub(crate) fn check(config: &Config, table: &Table) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (name, section) in &config.index {
+        let found = troubles(config, name, section);
+        problems.extend(found.into_iter().map(|trouble| trouble.problem(name, table)));
+    }
+    problems
+}
+
+/// Something that is wrong with an index.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Trouble {
+    /// The setting it is about, with the place in a list.
+    pub(crate) key: String,
+    /// What is wrong.
+    pub(crate) message: String,
+    /// What to do about it.
+    pub(crate) hint: Option<String>,
+}
+
+impl Trouble {
+    fn new(key: impl Into<String>, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { key: key.into(), message: message.into(), hint: Some(hint.into()) }
+    }
+
+    /// What is wrong with an event.
+    pub(crate) fn event(key: impl Into<String>, error: &AbiError) -> Self {
+        Self { key: key.into(), message: error.to_string(), hint: error.hint().map(str::to_owned) }
+    }
+
+    /// What is wrong with an index as a whole.
+    pub(crate) fn index(error: &IndexError) -> Self {
+        let key = match error {
+            IndexError::NoContract
+            | IndexError::ZeroAddress
+            | IndexError::ContractTwice(_)
+            | IndexError::TooManyContracts(_)
+            | IndexError::NoField { .. }
+            | IndexError::NotAnAddress { .. } => "contract",
+            IndexError::StartTooHigh(_) => "start",
+            _ => "events",
+        };
+        Self::new(key, error.to_string(), error.hint())
+    }
+
+    fn problem(self, name: &IndexName, table: &Table) -> Problem {
+        let setting = self.key.split('[').next().unwrap_or_default();
+        let path = ["index".to_owned(), name.to_string(), setting.to_owned()];
+        let origin = tree::nearest(table, &path).map_or(Origin::Default, |node| node.origin.clone());
+        Problem::new(origin, format!("index.{name}.{}", self.key), self.message).hint(self.hint)
+    }
+}
+
+fn troubles(config: &Config, name: &IndexName, section: &Index) -> Vec<Trouble> {
+    let mut troubles = Vec::new();
+    let chain = config.chain.get(&section.chain).map(|chain| chain.id);
+    if chain.is_none() {
+        troubles.push(unknown_chain(config, section));
+    }
+    if section.abi.is_some() {
+        return troubles;
+    }
+    let mut shapes = Vec::new();
+    for (place, text) in section.events.iter().enumerate() {
+        match text.parse::<EventShape>() {
+            Ok(shape) => shapes.push(shape),
+            Err(error) => troubles.push(Trouble::event(format!("events[{place}]"), &error)),
+        }
+    }
+    if let Some(chain) = chain.filter(|_| shapes.len() == section.events.len()) {
+        troubles.extend(spec(name, section, chain, shapes).err());
+    }
+    troubles
+}
+
+/// An index of these events, checked as a whole. Its tables are named as if there were no others.
+pub(crate) fn spec(
+    name: &IndexName,
+    section: &Index,
+    chain: ChainId,
+    events: Vec<EventShape>,
+) -> Result<IndexSpec, Trouble> {
+    let start = match section.start {
+        Start::Block(block) => index::Start::Block(block),
+        Start::Deployment => index::Start::Deployment,
+    };
+    let contracts = contracts(&section.contract)?;
+    let is_created = matches!(contracts, index::Contracts::Created { .. });
+    let spec = IndexSpec::new(name.identifier().clone(), chain, contracts, start, events, &[])
+        .map_err(|error| Trouble::index(&error))?;
+    if is_created {
+        let message = "contracts that a factory creates cannot be collected yet";
+        let hint = "collect the factory's own event, and list the contracts it names in `contract`";
+        return Err(Trouble::new("contract", message, hint));
+    }
+    Ok(spec)
+}
+
+fn contracts(contracts: &Contracts) -> Result<index::Contracts, Trouble> {
+    match contracts {
+        Contracts::These(addresses) => Ok(index::Contracts::Fixed(addresses.clone())),
+        Contracts::Created(factory) => {
+            let event = factory.event.parse().map_err(|error| Trouble::event("contract", &error))?;
+            let (by, field) = (vec![factory.created_by.0], factory.field.clone());
+            Ok(index::Contracts::Created { by, event, field })
+        }
+    }
+}
+
+fn unknown_chain(config: &Config, section: &Index) -> Trouble {
+    let known: Vec<String> = config.chain.keys().map(ToString::to_string).collect();
+    let wanted = section.chain.to_string();
+    let hint = match nearest(&wanted, known.iter().map(String::as_str)) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None if known.is_empty() => format!("add a section `[chain.{wanted}]`"),
+        None => format!("known here: {}", known.join(", ")),
+    };
+    Trouble::new("chain", format!("there is no section `[chain.{wanted}]`"), hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{file, typed};
+
+    const CHAIN: &str = "[chain.polygon]\nid = 137\nrpc = ['http://h']\n";
+
+    fn problems(index: &str) -> Vec<String> {
+        let (table, _) = file::parse(std::path::Path::new("w.toml"), &format!("{CHAIN}[index.fees]\n{index}"));
+        let config = typed::read(table.clone()).expect("typed");
+        check(&config, &table).iter().map(ToString::to_string).collect()
+    }
+
+    fn index(contract: &str, rest: &str) -> String {
+        format!("chain = 'polygon'\ncontract = {contract}\nstart = 1\n{rest}\n")
+    }
+
+    const ONE: &str = "'0xbD6C7B0d2f68c2b7805d88388319cfB6EcB50eA9'";
+
+    #[test]
+    fn what_is_well_is_passed_over() {
+        assert_eq!(problems(&index(ONE, "events = ['E(uint a)', 'F()']")), Vec::<String>::new());
+        assert_eq!(problems(&index(ONE, "abi = 'E.json'\nevents = ['E']")), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_problem_is_named_with_its_line() {
+        let found = problems(&index(ONE, "events = ['E(adress a)', 'F()', 'G(']").replace("polygon", "polgon"));
+        assert_eq!(found.len(), 3, "{found:#?}");
+        assert_eq!(
+            found[0],
+            "w.toml:5: index.fees.chain: there is no section `[chain.polgon]` (hint: did you mean `polygon`?)"
+        );
+        assert!(found[1].starts_with("w.toml:8: index.fees.events[0]: "), "{}", found[1]);
+        assert!(found[2].starts_with("w.toml:8: index.fees.events[2]: "), "{}", found[2]);
+    }
+
+    #[test]
+    fn events_have_to_go_together() {
+        for (events, told) in [
+            ("", "index.fees.events: no event is named"),
+            ("events = ['E(uint a)', 'E(uint256 b)']", "index.fees.events: event `E(uint256)` is named twice"),
+        ] {
+            let found = problems(&index(ONE, events));
+            assert!(found.len() == 1 && found[0].contains(told), "{found:#?}");
+        }
+        let zero = format!("'0x{}'", "0".repeat(40));
+        assert!(problems(&index(&zero, "events = ['E()']"))[0].contains("index.fees.contract: "));
+    }
+
+    #[test]
+    fn a_factory_is_checked_and_then_refused() {
+        let factory = |event: &str, field: &str| {
+            let contract = format!("{{ created_by = {ONE}, event = '{event}', field = '{field}' }}");
+            problems(&index(&contract, "events = ['E()']")).pop().expect("a problem")
+        };
+        assert!(factory("Made(address pool", "pool").contains("index.fees.contract"));
+        assert!(factory("Made(address pool)", "pol").contains("has no field `pol`"));
+        assert!(factory("Made(uint pool)", "pool").contains("not an address"));
+        assert!(factory("Made(address pool)", "pool").contains("cannot be collected yet"));
+    }
+}

@@ -1,0 +1,84 @@
+//! Where an export begins and ends: at a block, or at a time.
+
+use std::str::FromStr;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use windlass_core::row_query::{Comparison, Condition, Place};
+use windlass_core::table::Value;
+
+/// A block's number, or a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bound {
+    /// A block.
+    Block(i64),
+    /// A time, in seconds since 1970.
+    Time(i64),
+}
+
+/// The text is neither.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a block's number, a date such as 2025-11-01, or a time such as 2025-11-01T12:00:00Z is wanted")]
+pub(crate) struct BoundError;
+
+impl FromStr for Bound {
+    type Err = BoundError;
+    fn from_str(text: &str) -> Result<Self, BoundError> {
+        if let Ok(block) = text.parse::<i64>() {
+            return if block < 0 { Err(BoundError) } else { Ok(Self::Block(block)) };
+        }
+        let date = || text.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp());
+        let time = text.parse::<jiff::Timestamp>().ok().or_else(date).ok_or(BoundError)?;
+        // Blocks have whole seconds: the next one is the first that is not before this time.
+        let part = i64::from(time.subsec_nanosecond() > 0);
+        Ok(Self::Time(time.as_second() + part))
+    }
+}
+
+impl Bound {
+    /// Only rows from here on.
+    pub(super) fn from_here(&self) -> Condition {
+        self.condition(Comparison::AtLeast, Comparison::AtLeast)
+    }
+
+    /// Only rows up to this block, itself included, or before this time.
+    pub(super) fn up_to_here(&self) -> Condition {
+        self.condition(Comparison::AtMost, Comparison::Below)
+    }
+
+    fn condition(&self, of_block: Comparison, of_time: Comparison) -> Condition {
+        let (place, comparison, value) = match *self {
+            Self::Block(block) => (Place::Block, of_block, block),
+            Self::Time(second) => (Place::Timestamp, of_time, second),
+        };
+        Condition { place, comparison, values: vec![Value::Integer(value)] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_is_a_block_or_a_time() {
+        for (text, bound) in [
+            ("0", Bound::Block(0)),
+            ("78600000", Bound::Block(78_600_000)),
+            ("2025-11-01", Bound::Time(1_761_955_200)),
+            ("2025-11-01T02:00:00+02:00", Bound::Time(1_761_955_200)),
+            ("2025-11-01T00:00:00.5Z", Bound::Time(1_761_955_201)),
+        ] {
+            assert_eq!(text.parse(), Ok(bound), "{text}");
+        }
+        for text in ["", "-1", "yesterday", "2025-13-01", "1.5", "9223372036854775808"] {
+            assert_eq!(text.parse::<Bound>(), Err(BoundError), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_block_ends_with_itself_and_a_time_before_itself() {
+        assert_eq!(Bound::Block(7).up_to_here().comparison, Comparison::AtMost);
+        assert_eq!(Bound::Time(7).up_to_here().comparison, Comparison::Below);
+        assert_eq!(Bound::Time(7).from_here().comparison, Comparison::AtLeast);
+    }
+}
