@@ -11,7 +11,8 @@
 //! the loop that calls it commits the new plan together with the cut cursors.
 //!
 //! Invariants: a block that a source needs is claimed, in a campaign of that
-//! source, or left to the head, and only one of them; what was claimed stays so.
+//! source, or left to the head, and only one of them; what was claimed stays so
+//! for as long as the source is collected.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -108,8 +109,9 @@ pub struct Plan {
 pub struct Standing {
     /// The last block that the head has behind it.
     pub head: u64,
-    /// The last final block: what the head has stored above it may yet go away.
-    pub finalized: u64,
+    /// The last block that is final and was looked at again: what was stored above it
+    /// may yet go away, or not be whole.
+    pub settled: u64,
     /// For each campaign the next block that nobody has claimed; the first, if it is missing.
     pub next_blocks: BTreeMap<u64, u64>,
 }
@@ -132,9 +134,10 @@ impl Plan {
         for (id, source) in &mut plan.sources {
             match wanted.get(id) {
                 Some(start) => source.start = *start,
-                None => source.leave_head(standing.head.min(standing.finalized)),
+                None => source.leave(standing),
             }
         }
+        plan.part(wanted);
         for (id, start) in wanted {
             let unknown = || Source { start: *start, claimed: BlockSet::EMPTY, head_from: None };
             let source = plan.sources.entry(id.clone()).or_insert_with(unknown);
@@ -150,7 +153,7 @@ impl Plan {
     pub fn jump(&self, standing: &Standing, to: u64) -> Self {
         let mut plan = self.cut(standing);
         for source in plan.sources.values_mut().filter(|source| source.head_from.is_some()) {
-            source.leave_head(standing.head);
+            source.pass(standing.head);
             source.head_from = Some(to + 1);
         }
         plan.deal_out();
@@ -192,6 +195,20 @@ impl Plan {
             plan.campaigns.push(Campaign { blocks, ..campaign });
         }
         plan
+    }
+
+    /// Takes sources that are no longer wanted out of campaigns that are under way. Their
+    /// ranges may be open still, so it is as if those had not been claimed for them.
+    fn part(&mut self, wanted: &BTreeMap<SourceId, u64>) {
+        for campaign in &mut self.campaigns {
+            for id in campaign.sources.iter().filter(|id| !wanted.contains_key(id)) {
+                if let Some(source) = self.sources.get_mut(id) {
+                    source.claimed.remove(campaign.blocks);
+                }
+            }
+            campaign.sources.retain(|id| wanted.contains_key(id));
+        }
+        self.campaigns.retain(|campaign| !campaign.sources.is_empty());
     }
 
     fn claim(&mut self, sources: &BTreeSet<SourceId>, blocks: BlockRange) {
@@ -244,10 +261,17 @@ impl Source {
     }
 
     /// Notes what the head has stored for it, up to a block, and takes it off the head.
-    fn leave_head(&mut self, up_to: u64) {
+    fn pass(&mut self, head: u64) {
         if let Some(from) = self.head_from.take() {
-            self.claimed.insert(BlockRange { from: from.max(self.start), to: up_to });
+            self.claimed.insert(BlockRange { from: from.max(self.start), to: head });
         }
+    }
+
+    /// It is no longer collected. Nobody looks after what is not settled any more, so it
+    /// is as if that had not been claimed.
+    fn leave(&mut self, standing: &Standing) {
+        self.pass(standing.head);
+        self.claimed.remove(BlockRange { from: standing.settled.saturating_add(1), to: u64::MAX });
     }
 }
 

@@ -13,20 +13,20 @@
 //! log if it fits, and if no other event of that index has that first topic; if it does
 //! not fit, it is taken for another event's.
 
+mod sorted;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use alloy_primitives::map::{AddressMap, B256Map, HashMap};
 
+pub use self::sorted::{MAX_MISFITS, MisfitReport, Sorted};
 use crate::abi::{Decoder, Misfit};
 use crate::chain::{Address, B256, ChainId};
 use crate::event::LogEvent;
 use crate::index::{Contracts, IndexSpec};
 use crate::reader::LogFilter;
-use crate::table::{Identifier, RowHead, RowKey, Rows, TableSpec};
-
-/// The most misfits whose reasons are kept; all are counted.
-pub const MAX_MISFITS: usize = 100;
+use crate::table::{Identifier, RowHead, TableSpec};
 
 /// An event that is listened for.
 #[derive(Debug, Clone)]
@@ -238,77 +238,6 @@ fn listener<'a>(sources: impl Iterator<Item = (&'a Source, &'a Way)>) -> Listene
         }
     }
     listener
-}
-
-/// Logs, sorted.
-#[derive(Debug, Clone, Default)]
-pub struct Sorted {
-    /// The rows of each table that has any.
-    pub tables: Vec<Rows>,
-    /// Logs that belong to a source and fit none of its events.
-    pub raw: Vec<LogEvent>,
-    /// Why, for the first [`MAX_MISFITS`].
-    pub misfits: Vec<MisfitReport>,
-    /// How many did not fit, once for each index.
-    pub misfit_count: u64,
-    /// How many belonged to nobody.
-    pub strangers: u64,
-    /// For each table of the router, its place in `tables`.
-    places: Vec<usize>,
-}
-
-/// A log that did not fit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MisfitReport {
-    /// Which log.
-    pub key: RowKey,
-    /// Who emitted it.
-    pub address: Address,
-    /// The table it was meant for.
-    pub table: Identifier,
-    /// Why it does not fit.
-    pub reason: Misfit,
-}
-
-impl Sorted {
-    /// How many rows there are.
-    pub fn row_count(&self) -> usize {
-        self.tables.iter().map(Rows::len).sum()
-    }
-
-    fn refuse(&mut self, log: &LogEvent, table: Identifier, reason: Misfit) {
-        self.misfit_count += 1;
-        if self.misfits.len() < MAX_MISFITS {
-            let key = RowKey { block: log.block.number, log_index: log.log_index };
-            self.misfits.push(MisfitReport { key, address: log.address, table, reason });
-        }
-    }
-
-    /// The rows of a table, which may have been taken away since the last log.
-    fn rows_of(&mut self, number: usize, table: &Arc<TableSpec>) -> &mut Rows {
-        let is_there =
-            |place: &usize| self.tables.get(*place).is_some_and(|rows| Arc::ptr_eq(rows.table(), table));
-        let place = match self.places.get(number).copied().filter(is_there) {
-            Some(place) => place,
-            None => {
-                self.tables.push(Rows::new(table.clone()));
-                if self.places.len() <= number {
-                    self.places.resize(number + 1, usize::MAX);
-                }
-                self.places[number] = self.tables.len() - 1;
-                self.tables.len() - 1
-            }
-        };
-        &mut self.tables[place]
-    }
-
-    /// Takes rows away that were made for a log that then did not fit: the last ones.
-    fn forget_if_empty(&mut self, number: usize) {
-        let is_last = self.places.get(number).is_some_and(|place| place + 1 == self.tables.len());
-        if is_last && self.tables.last().is_some_and(Rows::is_empty) {
-            self.tables.pop();
-        }
-    }
 }
 
 #[cfg(test)]
@@ -545,8 +474,11 @@ mod tests {
             let logs: Vec<LogEvent> = logs
                 .into_iter()
                 .map(|(address, indexed, kind, short)| {
-                    let mut log = if kind == 0 { log(address, &[keccak256("Other()")], &[]) } else { transfer(address, indexed) };
-                    if short { log.data = Bytes::new(); }
+                    let other = || log(address, &[keccak256("Other()")], &[]);
+                    let mut log = if kind == 0 { other() } else { transfer(address, indexed) };
+                    if short {
+                        log.data = Bytes::new();
+                    }
                     log
                 })
                 .collect();

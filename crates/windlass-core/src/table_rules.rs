@@ -43,6 +43,15 @@ pub fn storable_text(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{fffd}")) } else { Cow::Borrowed(text) }
 }
 
+/// Refuses one more table than a store holds.
+pub fn check_room(tables: usize) -> StoreResult<()> {
+    if tables < MAX_TABLES {
+        Ok(())
+    } else {
+        Err(StoreError::Invalid(format!("a store has at most {MAX_TABLES} tables of events")))
+    }
+}
+
 /// Whether a table of that name would be mistaken for one of the store's or database's own.
 pub fn is_reserved(name: &Identifier) -> bool {
     RESERVED_TABLES.contains(&name.as_str())

@@ -12,7 +12,7 @@ use windlass_core::name::{CursorName, LaneKey, LeaseName, Owner, Partition, Queu
 use windlass_core::outbox::{MessageClaim, NewMessage};
 
 pub use self::table::{
-    EVERY_KIND, condition, identifier, page, row, row_head, row_key, rows, sum, table, table_of,
+    EVERY_KIND, condition, contract, identifier, page, row, row_head, row_key, rows, sum, table, table_of,
 };
 
 macro_rules! named {

@@ -34,6 +34,11 @@ impl Failure {
         Self { code: Some(code), ..Self::plain(Exit::No, message) }
     }
 
+    /// The answer is no, and the message says all there is to say.
+    pub(crate) fn refused(message: impl fmt::Display) -> Self {
+        Self::plain(Exit::No, message)
+    }
+
     /// What was typed makes no sense.
     pub(crate) fn usage(message: impl fmt::Display) -> Self {
         Self::plain(Exit::Usage, message)

@@ -3,22 +3,26 @@
 //! | folder | what it holds |
 //! | --- | --- |
 //! | [`cli`] | what can be typed: a folder per noun, a file per verb |
+//! | [`collect`] | collecting, from configuration to running loops, and how far they are |
 //! | [`config`] | what is configured, and where each value came from |
 //! | [`compose`] | from configuration to running parts |
 //! | [`demo`] | the main job on embedded defaults |
 //! | [`doctor`] | checks of everything a deployment needs |
 //! | [`explain`] | the page of each error code |
+//! | [`export`] | what was collected, as a file |
 //! | [`output`] | standard output, standard error, tables, logs |
 //! | [`failure`] | why a command ended without success |
 //! | [`run`] | the daemon: the store and the roles played on it |
 //! | [`signals`] | Ctrl-C, SIGTERM and SIGHUP |
 
 mod cli;
+mod collect;
 mod compose;
 mod config;
 mod demo;
 mod doctor;
 mod explain;
+mod export;
 mod failure;
 mod output;
 mod run;

@@ -232,7 +232,8 @@ mod tests {
     use super::*;
     use crate::chain::Address;
 
-    const FEES: &str = "FeesCollected(address indexed token, address indexed integrator, uint256 integratorFee, uint256 lifiFee)";
+    const FEES: &str = "FeesCollected(address indexed token, address indexed integrator, \
+                        uint256 integratorFee, uint256 lifiFee)";
 
     fn decoder(text: &str) -> Decoder {
         Decoder::new(&text.parse().expect("an event"))

@@ -3,6 +3,8 @@
 //! Only events are looked at, and only wanted ones: whatever else an ABI holds cannot
 //! be in the way.
 
+use std::collections::BTreeSet;
+
 use alloy_dyn_abi::parser::TypeSpecifier;
 use alloy_dyn_abi::{DynSolType, Specifier};
 use alloy_json_abi::{EventParam, Param};
@@ -90,18 +92,21 @@ fn closed(abi: &str) -> Result<Vec<Closed<'_>>, AbiError> {
     Ok(events)
 }
 
+/// The wanted events, each once: merged ABIs repeat themselves.
 fn pick(events: &[Closed<'_>], wanted: &[String]) -> Result<Vec<EventShape>, AbiError> {
+    let mut picked = Vec::new();
     if wanted.is_empty() {
         let all: Result<Vec<_>, _> = events.iter().map(Closed::open).collect();
-        return all.map_err(|error| match error.hint() {
+        picked = all.map_err(|error| match error.hint() {
             Some(_) => error,
             None => error.with_hint("name the events you want, and the others are left out"),
-        });
+        })?;
     }
-    let mut picked = Vec::new();
     for wish in wanted {
         picked.extend(matching(events, wish.trim())?);
     }
+    let mut seen = BTreeSet::new();
+    picked.retain(|event| seen.insert(event.signature().to_owned()));
     Ok(picked)
 }
 
@@ -212,7 +217,8 @@ mod tests {
         assert_eq!(
             texts(ABI, &[]).expect("events"),
             [
-                "FeesCollected(address indexed _token, address indexed _integrator, uint256 _integratorFee, uint256 _lifiFee)",
+                "FeesCollected(address indexed _token, address indexed _integrator, \
+                 uint256 _integratorFee, uint256 _lifiFee)",
                 "Filled((uint256 amount, (address to) who)[2][] orders)",
                 "Filled(bytes32 indexed id)",
                 "Note(bytes4 indexed sig) anonymous",
@@ -235,6 +241,7 @@ mod tests {
         assert_eq!(texts(ABI, &["Note", "Filled"]).expect("events").len(), 3);
         assert_eq!(texts(ABI, &["Filled(bytes32)"]).expect("events"), ["Filled(bytes32 indexed id)"]);
         assert_eq!(texts(ABI, &["event Note(bytes4 indexed)"]).expect("events").len(), 1);
+        assert_eq!(texts(ABI, &["Filled", "Filled(bytes32)"]).expect("events").len(), 2, "each once");
     }
 
     #[test]
@@ -255,7 +262,8 @@ mod tests {
         assert!(error.to_string().contains("line 2"), "{error}");
         let artifact = texts("{\"name\":\"x\"}", &[]).expect_err("no abi");
         assert!(artifact.hint().is_some_and(|hint| hint.contains("`abi`")));
-        let odd = r#"[{"type":"event","name":"E","inputs":[{"name":"a","type":"uint7"}]},{"type":"event","name":"F"}]"#;
+        let odd = r#"[{"type":"event","name":"E","inputs":[{"name":"a","type":"uint7"}]},
+            {"type":"event","name":"F"}]"#;
         let error = texts(odd, &[]).expect_err("no such type");
         assert_eq!(error.to_string(), "event `E`: unknown type `uint7`");
         assert_eq!(texts(odd, &["F"]).expect("the odd one is not wanted"), ["F()"]);

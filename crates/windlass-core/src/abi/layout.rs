@@ -118,7 +118,8 @@ mod tests {
     #[test]
     fn the_reference_has_the_table_people_expect() {
         let fees = table(
-            "FeesCollected(address indexed _token, address indexed _integrator, uint256 _integratorFee, uint256 _lifiFee)",
+            "FeesCollected(address indexed _token, address indexed _integrator, \
+                uint256 _integratorFee, uint256 _lifiFee)",
             "fees",
             &[],
         );

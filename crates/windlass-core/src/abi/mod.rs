@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | `text` | events as people write them |
 //! | `json` | events of JSON ABI files |
-//! | `kind` | the types of fields |
+//! | `kind`, `spelling` | the types of fields, and how they are written |
 //! | `naming` | names of tables and columns |
 //! | `layout` | the table of an event |
 //! | `decode` | logs to values; why a log does not fit |
@@ -21,6 +21,7 @@ mod json;
 mod kind;
 mod layout;
 mod naming;
+mod spelling;
 mod text;
 mod word;
 
@@ -202,10 +203,10 @@ mod tests {
 
     #[test]
     fn an_event_knows_its_first_topic_and_signature() {
-        let fees: EventShape =
-            "FeesCollected(address indexed _token, address indexed _integrator, uint _integratorFee, uint256 _lifiFee)"
-                .parse()
-                .expect("an event");
+        let fees: EventShape = "FeesCollected(address indexed _token, address indexed _integrator, \
+                uint _integratorFee, uint256 _lifiFee)"
+            .parse()
+            .expect("an event");
         let topic0 = "0x28a87b6059180e46de5fb9ab35eb043e8fe00ab45afcc7789e3934ecbbcde3ea";
         assert_eq!(fees.topic0().map(|topic| topic.to_string()).as_deref(), Some(topic0));
         assert_eq!(fees.signature(), "FeesCollected(address indexed,address indexed,uint256,uint256)");

@@ -213,7 +213,8 @@ fn unknown_type(name: &str, place: usize) -> AbiError {
     match nearest(name, COMMON_TYPES) {
         Some(known) => error.with_hint(format!("did you mean `{known}`?")),
         None => error.with_hint(
-            "write a contract as `address`, an enum as `uint8`, a struct as a tuple: `(uint256 amount, address to)`",
+            "write a contract as `address`, an enum as `uint8`, \
+             a struct as a tuple: `(uint256 amount, address to)`",
         ),
     }
 }

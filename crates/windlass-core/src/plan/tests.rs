@@ -13,7 +13,7 @@ fn wanted(sources: &[(&str, u64)]) -> BTreeMap<SourceId, u64> {
 }
 
 fn standing(head: u64, next_blocks: &[(u64, u64)]) -> Standing {
-    Standing { head, finalized: head, next_blocks: next_blocks.iter().copied().collect() }
+    Standing { head, settled: head, next_blocks: next_blocks.iter().copied().collect() }
 }
 
 /// Number, first and last block, and tables of each campaign.
@@ -52,15 +52,14 @@ fn a_source_that_is_added_backfills_only_itself() {
 fn a_campaign_is_cut_where_its_cursor_stands() {
     let plan = Plan::default().replan(&wanted(&[("a", 0)]), &standing(99, &[]));
     let plan = plan.replan(&wanted(&[("a", 0), ("b", 0)]), &standing(99, &[(0, 40)]));
-    let expected =
-        [(0, 0, 39, "a".to_owned()), (1, 0, 39, "b".to_owned()), (2, 40, 99, "a+b".to_owned())];
+    let expected = [(0, 0, 39, "a".to_owned()), (1, 0, 39, "b".to_owned()), (2, 40, 99, "a+b".to_owned())];
     assert_eq!(picture(&plan), expected);
 }
 
 #[test]
 fn a_source_that_left_comes_back_for_what_it_missed() {
     let plan = Plan::default().replan(&wanted(&[("a", 0)]), &standing(99, &[])).without(0);
-    let left = plan.replan(&wanted(&[]), &Standing { head: 150, finalized: 140, ..Standing::default() });
+    let left = plan.replan(&wanted(&[]), &Standing { head: 150, settled: 140, ..Standing::default() });
     assert_eq!(picture(&left), []);
     let back = left.replan(&wanted(&[("a", 0)]), &standing(300, &[]));
     assert_eq!(picture(&back), [(1, 141, 300, "a".to_owned())]);
@@ -120,7 +119,7 @@ proptest! {
         let mut next_blocks: BTreeMap<u64, u64> = BTreeMap::new();
         let mut starts: BTreeMap<SourceId, u64> = BTreeMap::new();
         let mut claimed: BTreeMap<SourceId, BlockSet> = BTreeMap::new();
-        let mut claim = |campaign: &Campaign, next: &mut BTreeMap<u64, u64>, count: u64| {
+        let claim = |claimed: &mut BTreeMap<SourceId, BlockSet>, campaign: &Campaign, next: &mut BTreeMap<u64, u64>, count: u64| {
             let from = next.get(&campaign.id).copied().unwrap_or(campaign.blocks.from);
             let Some(range) = BlockRange::next(from, count, campaign.blocks.to) else { return };
             for id in &campaign.sources {
@@ -131,7 +130,7 @@ proptest! {
             next.insert(campaign.id, range.to + 1);
         };
         for step in steps {
-            let standing = Standing { head, finalized: head, next_blocks: next_blocks.clone() };
+            let standing = Standing { head, settled: head, next_blocks: next_blocks.clone() };
             match step {
                 Step::Want(sources) => {
                     // A source never begins later than it once did.
@@ -142,10 +141,13 @@ proptest! {
                     let wanted = sources.iter().map(|(which, _)| source(NAMES[*which]));
                     let wanted = wanted.map(|id| { let start = starts[&id]; (id, start) }).collect();
                     plan = plan.replan(&wanted, &standing);
+                    // Whoever has left may have to claim again what was not settled.
+                    let left = plan.sources.iter().filter(|(_, source)| source.head_from.is_none());
+                    claimed.extend(left.map(|(id, source)| (id.clone(), source.claimed.clone())));
                 }
                 Step::Claim(which, count) => {
                     if let Some(campaign) = plan.campaigns.get(which) {
-                        claim(campaign, &mut next_blocks, count);
+                        claim(&mut claimed, campaign, &mut next_blocks, count);
                     }
                 }
                 Step::Finish(which) => {
@@ -164,7 +166,7 @@ proptest! {
             }
         }
         for campaign in &plan.campaigns {
-            claim(campaign, &mut next_blocks, u64::MAX);
+            claim(&mut claimed, campaign, &mut next_blocks, u64::MAX);
         }
         for (id, known) in plan.collected() {
             let mut has = known.claimed.clone();

@@ -16,7 +16,7 @@ use windlass_core::chain::ChainId;
 use windlass_core::error::StoreError;
 use windlass_core::store::TableInfo;
 use windlass_core::table::{Identifier, TableSpec};
-use windlass_core::table_rules::MAX_TABLES;
+use windlass_core::table_rules::check_room;
 
 use super::param::column_type;
 use crate::error::{Fault, Outcome};
@@ -44,19 +44,20 @@ pub(super) async fn all_known(tx: &Tx, tables: &[Arc<TableSpec>]) -> Outcome<boo
 pub(super) async fn create(tx: &Tx, tables: &[Arc<TableSpec>]) -> Outcome<Vec<Identifier>> {
     tx.execute(LOCK, &[]).await?;
     let mut known = stored(tx, tables).await?;
+    let count: usize = unsigned(&tx.query_one("SELECT count(*) FROM event_table", &[]).await?, 0)?;
     let mut made = Vec::new();
     for table in tables {
-        if !is_known(&known, table)? {
-            create_one(tx, table).await?;
-            known.insert(table.name.clone(), TableSpec::clone(table));
-            made.push(table.name.clone());
+        if is_known(&known, table)? {
+            continue;
         }
+        check_room(count + made.len())?;
+        known.insert(table.name.clone(), TableSpec::clone(table));
+        made.push(table);
     }
-    let count: usize = unsigned(&tx.query_one("SELECT count(*) FROM event_table", &[]).await?, 0)?;
-    if count > MAX_TABLES {
-        return Err(StoreError::Invalid(format!("a store has at most {MAX_TABLES} tables")).into());
+    for table in &made {
+        create_one(tx, table).await?;
     }
-    Ok(made)
+    Ok(made.iter().map(|table| table.name.clone()).collect())
 }
 
 /// Those tables of the names given that are there.

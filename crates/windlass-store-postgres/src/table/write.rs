@@ -211,7 +211,8 @@ pub(crate) async fn retract(tx: &Tx, chain: ChainId, from_block: u64, growth: &m
     let mut all = 0;
     for ((_, entry), gone) in tables.into_iter().zip(deleted) {
         // One that was dropped since it was listed is not listed at the next try.
-        let gone = gone.map_err(|fault| if is(&fault, &registry::GONE) { Fault::Overtaken } else { fault })?;
+        let gone =
+            gone.map_err(|fault| if is(&fault, &registry::GONE) { Fault::Overtaken } else { fault })?;
         growth.add(entry, -signed("a count", gone)?);
         all += gone;
     }

@@ -8,7 +8,7 @@ use windlass_core::chain::ChainId;
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::store::TableInfo;
 use windlass_core::table::{Column, ColumnKind, Identifier, TableSpec};
-use windlass_core::table_rules::MAX_TABLES;
+use windlass_core::table_rules::check_room;
 
 use crate::error::Translate;
 use crate::row::{get, name, unsigned};
@@ -49,9 +49,7 @@ fn create_one(tx: &Tx<'_>, table: &TableSpec) -> StoreResult<()> {
         .prepare("SELECT count(*) FROM event_table")?
         .query_row([], |row| Ok(unsigned(row, 0)))
         .translate()??;
-    if count >= MAX_TABLES {
-        return Err(StoreError::Invalid(format!("a store has at most {MAX_TABLES} tables")));
-    }
+    check_room(count)?;
     let columns: String = table.columns.iter().map(|column| format!(", {}", definition(column))).collect();
     let sql = format!(
         "CREATE TABLE {} ({HEAD}{columns}, PRIMARY KEY (block_number, log_index)) STRICT, WITHOUT ROWID",

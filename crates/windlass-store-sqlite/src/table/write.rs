@@ -1,6 +1,6 @@
 //! Rows in and out. What is there already stays; what contradicts it refuses the commit.
 
-use rusqlite::CachedStatement;
+use rusqlite::{CachedStatement, Params};
 use windlass_core::chain::{Address, B256, ChainId};
 use windlass_core::commit::Written;
 use windlass_core::error::{StoreError, StoreResult};
@@ -75,7 +75,7 @@ fn stored_hash(tx: &Tx<'_>, table: &TableSpec, head: &RowHead) -> StoreResult<B2
     tx.prepare(&sql)?.query_row(key, |row| Ok(hash(row, 0))).translate()?
 }
 
-/// Takes the rows of some blocks out.
+/// Takes rows of some blocks out, of these contracts or of all.
 pub(crate) fn erase(
     tx: &Tx<'_>,
     name: &Identifier,
@@ -87,26 +87,25 @@ pub(crate) fn erase(
     let Ok(from) = i64::try_from(blocks.from) else { return Ok(Written::Rows(0)) };
     let to = i64::try_from(blocks.to).unwrap_or(i64::MAX);
     if contracts.is_empty() {
-        return delete(tx, name, from, to).map(Written::Rows);
+        return delete(tx, name, "", (from, to)).map(Written::Rows);
     }
-    let mut gone = 0;
-    let sql = format!("DELETE FROM {} WHERE block_number BETWEEN ?1 AND ?2 AND address = ?3", name.quoted());
-    for contract in contracts {
-        gone += tx.execute(&sql, (from, to, contract.as_slice()))? as u64;
-    }
-    registry::grow(tx, name, -signed("a count", gone)?)?;
-    Ok(Written::Rows(gone))
+    // However many there are, it is one value, and one walk over the blocks.
+    let contracts: Vec<String> = contracts.iter().map(|contract| format!("{contract:X}")).collect();
+    let contracts =
+        serde_json::to_string(&contracts).map_err(|error| StoreError::Invalid(error.to_string()))?;
+    let of_these = "AND hex(address) IN (SELECT value FROM json_each(?3))";
+    delete(tx, name, of_these, (from, to, contracts)).map(Written::Rows)
 }
 
 /// Takes back the rows of a chain from a block on, whatever table they are in; says how many.
 pub(crate) fn retract(tx: &Tx<'_>, chain: ChainId, from: i64) -> StoreResult<u64> {
     let tables = registry::of_chain(tx, chain)?;
-    tables.iter().map(|name| delete(tx, name, from, i64::MAX)).sum()
+    tables.iter().map(|name| delete(tx, name, "", (from, i64::MAX))).sum()
 }
 
-fn delete(tx: &Tx<'_>, name: &Identifier, from: i64, to: i64) -> StoreResult<u64> {
-    let sql = format!("DELETE FROM {} WHERE block_number BETWEEN ?1 AND ?2", name.quoted());
-    let gone = tx.execute(&sql, (from, to))? as u64;
+fn delete(tx: &Tx<'_>, name: &Identifier, more: &str, values: impl Params) -> StoreResult<u64> {
+    let sql = format!("DELETE FROM {} WHERE block_number BETWEEN ?1 AND ?2 {more}", name.quoted());
+    let gone = tx.execute(&sql, values)? as u64;
     if gone > 0 {
         registry::grow(tx, name, -signed("a count", gone)?)?;
     }

@@ -40,7 +40,7 @@ const MAX_STEPS: usize = 120;
 
 #[test]
 fn the_whole_store_answers_as_the_model_does() {
-    script::check::<script::WholeScript, _>(script::Budget::new(20, MAX_STEPS), fresh);
+    script::check::<script::WholeScript, _>(script::Budget::new(30, MAX_STEPS), fresh);
 }
 
 #[test]

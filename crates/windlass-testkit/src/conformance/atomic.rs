@@ -6,12 +6,15 @@ use windlass_core::commit::{Commit, Write};
 use windlass_core::cursor::CursorRule;
 use windlass_core::job::{JobTicket, MAX_PAYLOAD_BYTES, NewJob};
 use windlass_core::outbox::SinkStart;
+use windlass_core::range::BlockRange;
 use windlass_core::store::Store;
 
 use super::picture::{CHAIN, CURSOR, STATE, picture};
 use super::support::{Well, claim, enqueue, publish, put, write};
 use crate::harness::Harness;
-use crate::make::{TTL_MS, chain, cursor, cursor_name, event, header, job, message, sink};
+use crate::make::{
+    TTL_MS, chain, cursor, cursor_name, event, header, identifier, job, message, row, rows, sink, table,
+};
 
 /// A store with something of everything, a ticket that is good and one that is not.
 struct Stage {
@@ -37,6 +40,8 @@ async fn stage(harness: &dyn Harness) -> Stage {
         vec![Write::Events(vec![event(CHAIN, 5, 0, 1)]), Write::Blocks { chain: chain(CHAIN), headers }],
     )
     .await;
+    store.create_tables(&[table("t", CHAIN), table("other", CHAIN)]).await.well();
+    write(&*store, vec![Write::Rows(rows(&table("t", CHAIN), [row(4, 0, 1), row(5, 0, 1)]))]).await;
     Stage { store, good, zombie }
 }
 
@@ -46,6 +51,14 @@ fn good_writes(good: JobTicket) -> Vec<Write> {
     vec![
         Write::Events(vec![event(CHAIN, 6, 0, 1)]),
         Write::Blocks { chain: chain(CHAIN), headers: vec![header(6, 1)] },
+        Write::Rows(rows(&table("t", CHAIN), [row(5, 1, 1), row(6, 0, 1)])),
+        Write::Rows(rows(&table("other", CHAIN), (0..300).map(|number| row(number, 0, 1)))),
+        Write::EraseRows {
+            table: identifier("t"),
+            blocks: BlockRange { from: 4, to: 4 },
+            contracts: Vec::new(),
+        },
+        Write::ForgetBlocks { chain: chain(CHAIN), below: 5 },
         Write::Retract { chain: chain(CHAIN), from_block: 6 },
         Write::SeedCursor { name: cursor_name("other"), start: cursor(1, "x") },
         Write::AdvanceCursor { name: cursor_name(CURSOR), to: to.clone(), rule: CursorRule::Identified },
@@ -85,6 +98,17 @@ fn bad_writes(zombie: JobTicket) -> Vec<(&'static str, Write)> {
             Write::ResetCursor { name: cursor_name(CURSOR), expected: nowhere.clone(), to: nowhere },
         ),
         ("a log of another fork", Write::Events(vec![event(CHAIN, 4, 0, 2), event(CHAIN, 5, 0, 2)])),
+        ("a row of another fork", Write::Rows(rows(&table("t", CHAIN), [row(1, 0, 2), row(5, 0, 2)]))),
+        ("rows for a missing table", Write::Rows(rows(&table("missing", CHAIN), [row(1, 0, 1)]))),
+        ("rows for another table", Write::Rows(rows(&table("t", CHAIN + 1), [row(1, 0, 1)]))),
+        (
+            "a missing table to take rows of",
+            Write::EraseRows {
+                table: identifier("missing"),
+                blocks: BlockRange { from: 0, to: 9 },
+                contracts: Vec::new(),
+            },
+        ),
         (
             "a header of another fork",
             Write::Blocks { chain: chain(CHAIN), headers: vec![header(4, 2), header(5, 2)] },

@@ -8,7 +8,7 @@ use windlass_core::outbox::{MAX_CLAIMED_MESSAGES, MessageClaim, SinkStart};
 
 use super::support::{Well, publish, tickets, write};
 use crate::harness::Harness;
-use crate::make::{self, chain, delivery, event, header, job, message, sink};
+use crate::make::{self, chain, delivery, event, header, job, message, page, row, rows, sink, table};
 
 const MANY: u64 = 10_000;
 
@@ -56,6 +56,20 @@ pub async fn ten_thousand_logs_and_headers_are_one_commit(harness: &dyn Harness)
     assert_eq!(store.blocks(chain(1), 0, u32::MAX).await.well(), headers);
     let retract = Write::Retract { chain: chain(1), from_block: 100 };
     assert_eq!(write(&*store, vec![retract]).await, [Written::Rows(MANY - 400)]);
+}
+
+pub async fn ten_thousand_rows_are_one_commit(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let spec = table("t", 1);
+    store.create_tables(std::slice::from_ref(&spec)).await.well();
+    let all: Vec<_> = (0..MANY).map(|number| row(number / 4, (number % 4) as u32, 1)).collect();
+    let commit = || Commit::of(vec![Write::Rows(rows(&spec, all.clone()))]);
+    assert_eq!(store.commit(commit()).await.well(), [Written::Rows(MANY)]);
+    assert_eq!(store.commit(commit()).await.well(), [Written::Rows(0)]);
+    assert_eq!(store.rows(&page("t", u32::MAX)).await.well(), all);
+    let retract = Write::Retract { chain: chain(1), from_block: 100 };
+    assert_eq!(write(&*store, vec![retract]).await, [Written::Rows(MANY - 400)]);
+    assert_eq!(store.count_rows(&spec.name, &[]).await.well(), 400);
 }
 
 pub async fn ten_thousand_messages_go_out_in_order(harness: &dyn Harness) {

@@ -147,6 +147,7 @@ macro_rules! conformance {
                 a_row_of_another_fork_refuses_the_commit
                 rows_for_an_unknown_or_other_table_are_refused
                 erasing_takes_out_the_rows_of_these_blocks
+                erasing_takes_out_the_rows_of_these_contracts
                 a_reorg_takes_back_the_rows_of_every_table_of_its_chain
                 headers_below_a_block_are_forgotten
                 rows_of_a_refused_commit_are_not_seen
@@ -198,6 +199,12 @@ macro_rules! conformance {
                 without_sinks_nothing_is_pruned
                 a_sink_nobody_registered_is_refused
                 dead_messages_are_listed_up_to_a_limit
+            }
+            messages {
+                messages_are_read_without_being_a_sink
+                messages_of_a_refused_commit_are_not_read
+                forgotten_messages_are_not_read
+                what_is_for_one_sink_alone_is_not_read_by_others
             }
             door {
                 every_write_says_what_it_did_in_its_place
@@ -253,6 +260,7 @@ macro_rules! conformance {
                 ten_thousand_lanes_are_filled_claimed_and_finished
                 ten_thousand_jobs_of_one_lane_keep_their_order
                 ten_thousand_logs_and_headers_are_one_commit
+                ten_thousand_rows_are_one_commit
                 ten_thousand_messages_go_out_in_order
             }
             transcript {

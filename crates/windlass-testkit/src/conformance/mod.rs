@@ -23,6 +23,7 @@ pub mod events;
 pub mod fail;
 pub mod job_list;
 pub mod leases;
+pub mod messages;
 mod picture;
 pub mod publish;
 pub mod questions;

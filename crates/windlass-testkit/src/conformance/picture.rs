@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use windlass_core::job::{JobFilter, MAX_LISTED_JOBS};
+use windlass_core::row_query::MAX_ROW_PAGE;
 use windlass_core::store::{MAX_EVENT_PAGE, Store};
 
 use super::support::Well;
-use crate::make::{chain, cursor_name, state_key};
+use crate::make::{chain, cursor_name, page, state_key};
 
 /// The names and chains that cases with pictures keep to.
 pub(super) const CURSOR: &str = "c";
@@ -29,5 +30,9 @@ pub(super) async fn picture(store: &dyn Store) -> String {
     line(&store.state(&state_key(STATE)).await.well());
     line(&store.events(chain(CHAIN), (0, 0), MAX_EVENT_PAGE).await.well());
     line(&store.blocks(chain(CHAIN), 0, MAX_EVENT_PAGE).await.well());
+    for info in store.list_tables().await.well() {
+        line(&info);
+        line(&store.rows(&page(info.spec.name.as_str(), MAX_ROW_PAGE)).await.well());
+    }
     text
 }

@@ -1,5 +1,6 @@
 //! Questions to a table: pages that meet every row once, and conditions on anything.
 
+use std::slice::from_ref;
 use std::sync::Arc;
 
 use windlass_core::chain::{Address, U256};
@@ -18,7 +19,7 @@ use crate::make::{EVERY_KIND, condition, identifier, page, row, row_head, row_ke
 async fn with_rows(harness: &dyn Harness, batch: &[EventRow]) -> Arc<dyn Store> {
     let store = harness.open().await;
     let spec = table("t", 1);
-    store.create_tables(&[spec.clone()]).await.well();
+    store.create_tables(from_ref(&spec)).await.well();
     write(&*store, vec![Write::Rows(rows(&spec, batch.to_vec()))]).await;
     store
 }

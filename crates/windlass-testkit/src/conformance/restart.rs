@@ -13,8 +13,8 @@ use super::picture::{CHAIN, CURSOR, STATE, picture};
 use super::support::{Well, claim, dead, enqueue, publish, put, retry, write};
 use crate::harness::Harness;
 use crate::make::{
-    self, TTL_MS, chain, cursor, cursor_name, delivery, event, header, lease_name, message, ms, owner, queue,
-    sink, state_key,
+    self, TTL_MS, chain, cursor, cursor_name, delivery, event, header, identifier, lease_name, message, ms,
+    owner, page, partition, queue, row, rows, sink, state_key, sum, table,
 };
 
 /// Leaves something of everything in a store.
@@ -33,6 +33,9 @@ async fn fill(store: &dyn Store) {
     let headers = vec![header(5, 1)];
     let facts = [Write::Events(vec![event(CHAIN, 5, 1, 1)]), Write::Blocks { chain: chain(CHAIN), headers }];
     write(store, facts.into_iter().chain([put(STATE, "1")]).collect()).await;
+    let spec = table("t", CHAIN);
+    store.create_tables(std::slice::from_ref(&spec)).await.well();
+    write(store, vec![Write::Rows(rows(&spec, [row(5, 1, 1), row(6, 0, 1)]))]).await;
 }
 
 pub async fn everything_survives_a_restart(harness: &dyn Harness) {
@@ -99,7 +102,9 @@ async fn ask_writes(store: &dyn Store) -> Result<(), String> {
     is_closed(store.register_sink(&sink("s"), SinkStart::Now).await)?;
     is_closed(store.claim_messages(&delivery("s", "w", 1)).await)?;
     is_closed(store.mark_delivered(hold, 1).await)?;
-    is_closed(store.prune_outbox(1).await)
+    is_closed(store.prune_outbox(1).await)?;
+    is_closed(store.create_tables(&[table("new", 1)]).await)?;
+    is_closed(store.drop_table(&identifier("t")).await)
 }
 
 async fn ask_reads(store: &dyn Store) -> Result<(), String> {
@@ -111,6 +116,11 @@ async fn ask_reads(store: &dyn Store) -> Result<(), String> {
     is_closed(store.events(chain(1), (0, 0), 1).await)?;
     is_closed(store.blocks(chain(1), 0, 1).await)?;
     is_closed(store.state(&state_key("k")).await)?;
+    is_closed(store.messages(&partition("p"), 0, 1).await)?;
+    is_closed(store.list_tables().await)?;
+    is_closed(store.rows(&page("t", 1)).await)?;
+    is_closed(store.count_rows(&identifier("t"), &[]).await)?;
+    is_closed(store.sum_rows(&sum("t", "amount")).await)?;
     is_closed(store.now().await)
 }
 

@@ -1,5 +1,6 @@
 //! Rows are stored once, taken back by block, and counted as they come and go.
 
+use std::slice::from_ref;
 use std::sync::Arc;
 
 use windlass_core::chain::{Address, U256};
@@ -12,7 +13,9 @@ use windlass_core::table::{EventRow, I256, TableSpec, Value};
 
 use super::support::{Well, claim, enqueue, put, refused, state, write};
 use crate::harness::Harness;
-use crate::make::{TTL_MS, chain, condition, event, header, identifier, page, row, row_head, rows, table};
+use crate::make::{
+    TTL_MS, chain, condition, contract, event, header, identifier, page, row, row_head, rows, table,
+};
 
 /// More than a store would put in one by one.
 const MANY: u64 = 300;
@@ -97,11 +100,8 @@ pub async fn rows_are_stored_once_however_often_they_come(harness: &dyn Harness)
     let (store, specs) = with_tables(harness, &["t"]).await;
     let put = |batch: Vec<EventRow>| Write::Rows(rows(&specs[0], batch));
     assert_eq!(write(&*store, vec![put(Vec::new())]).await, [Written::Rows(0)]);
-    for size in [2, MANY] {
-        assert_eq!(
-            write(&*store, vec![put(block_rows(0..size))]).await,
-            [Written::Rows(size.min(MANY - 2).max(2))]
-        );
+    for (size, new) in [(2, 2), (MANY, MANY - 2)] {
+        assert_eq!(write(&*store, vec![put(block_rows(0..size))]).await, [Written::Rows(new)]);
         assert_eq!(write(&*store, vec![put(block_rows(0..size))]).await, [Written::Rows(0)]);
     }
     let overlapping = block_rows(MANY - 10..2 * MANY);
@@ -186,10 +186,29 @@ pub async fn erasing_takes_out_the_rows_of_these_blocks(harness: &dyn Harness) {
     assert_eq!(all(&*store, "other").await, block_rows(0..10));
 }
 
+pub async fn erasing_takes_out_the_rows_of_these_contracts(harness: &dyn Harness) {
+    let (store, specs) = with_tables(harness, &["t"]).await;
+    let stored: Vec<EventRow> =
+        (0..4).flat_map(|number| [row(number, 0, 1), row(number, 1, 1), row(number, 3, 1)]).collect();
+    write(&*store, vec![Write::Rows(rows(&specs[0], stored.clone()))]).await;
+    let erase = |contracts: &[u32]| Write::EraseRows {
+        table: identifier("t"),
+        blocks: BlockRange { from: 1, to: 2 },
+        contracts: contracts.iter().map(|number| contract(*number)).collect(),
+    };
+    assert_eq!(write(&*store, vec![erase(&[7]), erase(&[1, 7, 1])]).await, [0, 4].map(Written::Rows));
+    let is_left =
+        |row: &&EventRow| !(1..=2).contains(&row.head.block.number) || row.head.address != contract(1);
+    let left: Vec<EventRow> = stored.iter().filter(is_left).cloned().collect();
+    assert_eq!(all(&*store, "t").await, left);
+    let thousands: Vec<u32> = (0..5_000).map(|number| number % 60).collect();
+    assert_eq!(write(&*store, vec![erase(&thousands)]).await, [Written::Rows(2)]);
+}
+
 pub async fn a_reorg_takes_back_the_rows_of_every_table_of_its_chain(harness: &dyn Harness) {
     let (store, specs) = with_tables(harness, &["a", "b", "c"]).await;
     let other = table("other", 2);
-    store.create_tables(&[other.clone()]).await.well();
+    store.create_tables(from_ref(&other)).await.well();
     let blocks = [0..4, 2..9, 0..2];
     let mut writes: Vec<Write> =
         specs.iter().zip(blocks).map(|(spec, blocks)| Write::Rows(rows(spec, block_rows(blocks)))).collect();

@@ -1,5 +1,6 @@
 //! Totals are exact, however large, and come by the value their rows share.
 
+use std::slice::from_ref;
 use std::sync::Arc;
 
 use windlass_core::chain::{Address, U256};
@@ -11,7 +12,7 @@ use windlass_core::table::{EventRow, I256, Value};
 
 use super::support::{Well, refused, write};
 use crate::harness::Harness;
-use crate::make::{condition, identifier, page, row, rows, sum, table};
+use crate::make::{condition, contract, identifier, page, row, rows, sum, table};
 
 /// A store with rows whose values are changed first.
 async fn with_rows(
@@ -21,7 +22,7 @@ async fn with_rows(
 ) -> Arc<dyn Store> {
     let store = harness.open().await;
     let spec = table("t", 1);
-    store.create_tables(&[spec.clone()]).await.well();
+    store.create_tables(from_ref(&spec)).await.well();
     let changed = |number| {
         let mut row: EventRow = row(number, number as u32, 1);
         change(number, &mut row.values);
@@ -99,8 +100,8 @@ pub async fn totals_come_by_contract_and_flag(harness: &dyn Harness) {
     .await;
     let group = |by, sum: &str, rows| SumGroup { by: Some(by), sum: sum.to_owned(), rows };
     let by_address = SumQuery { by: Some(Place::Address), ..sum("t", "small") };
-    let contract = |byte| Value::Address(Address::repeat_byte(byte));
-    let expected = [group(contract(0x40), "12", 4), group(contract(0x41), "9", 3)];
+    let of = |number| Value::Address(contract(number));
+    let expected = [group(of(0), "12", 4), group(of(1), "9", 3)];
     assert_eq!(store.sum_rows(&by_address).await.well(), expected);
     let by_flag = SumQuery { by: Some(Place::Column(identifier("flag"))), ..sum("t", "small") };
     let expected = [group(Value::Bool(false), "10", 5), group(Value::Bool(true), "11", 2)];

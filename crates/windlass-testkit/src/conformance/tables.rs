@@ -1,5 +1,6 @@
 //! Typed tables are made once, by whoever comes first, and hold one thing each.
 
+use std::slice::from_ref;
 use std::sync::Arc;
 
 use windlass_core::commit::{Write, Written};
@@ -32,7 +33,7 @@ pub async fn tables_are_made_once_and_listed_by_name(harness: &dyn Harness) {
 pub async fn a_table_that_holds_something_else_is_a_conflict(harness: &dyn Harness) {
     let store = harness.open().await;
     let first = table("t", 1);
-    store.create_tables(&[first.clone()]).await.well();
+    store.create_tables(from_ref(&first)).await.well();
     let changed = |change: &dyn Fn(&mut TableSpec)| {
         let mut other = TableSpec::clone(&first);
         change(&mut other);
@@ -80,7 +81,7 @@ pub async fn words_of_sql_are_names_like_any_other(harness: &dyn Harness) {
     let columns = ["from", "to", "order", "group", "user", "index", "value", "rowid"];
     let columns = columns.map(|name| (name, ColumnKind::Integer));
     let spec = table_of("select", 1, &columns);
-    store.create_tables(&[spec.clone()]).await.well();
+    store.create_tables(from_ref(&spec)).await.well();
     let values = (1..=columns.len() as i64).map(Value::Integer).collect();
     let stored = EventRow { head: row_head(1, 0, 1), values };
     write(&*store, vec![Write::Rows(rows(&spec, [stored.clone()]))]).await;
@@ -95,7 +96,7 @@ pub async fn a_table_has_as_many_columns_as_are_allowed(harness: &dyn Harness) {
         columns.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
     refused!(store.create_tables(&[table_of("t", 1, &columns)]).await, StoreError::Invalid(_));
     let spec = table_of("t", 1, &columns[..MAX_COLUMNS]);
-    store.create_tables(&[spec.clone()]).await.well();
+    store.create_tables(from_ref(&spec)).await.well();
     let wide = |block| {
         let row = row(block, 0, 1);
         let values = row.values.iter().cycle().take(MAX_COLUMNS).cloned().collect();
@@ -116,12 +117,12 @@ pub async fn a_dropped_table_is_gone_and_its_name_is_free(harness: &dyn Harness)
     let of = |block, values: [Value; 2]| EventRow { head: row_head(block, 0, 1), values: values.to_vec() };
     let old = of(1, [Value::Text("x".to_owned()), Value::Integer(1)]);
     write(&*store, vec![Write::Rows(rows(&first, [old.clone()]))]).await;
-    assert_eq!(store.rows(&page("t", 10)).await.well(), [old.clone()]);
+    assert_eq!(store.rows(&page("t", 10)).await.well(), from_ref(&old));
     assert!(store.drop_table(&first.name).await.well());
     assert!(!store.drop_table(&first.name).await.well());
     refused!(store.rows(&page("t", 10)).await, StoreError::TableMissing(name) if name == first.name);
     let second = table_of("t", 2, &[("a", ColumnKind::Bool), ("b", ColumnKind::Text)]);
-    assert_eq!(store.create_tables(&[second.clone()]).await.well(), names(&["t"]));
+    assert_eq!(store.create_tables(from_ref(&second)).await.well(), names(&["t"]));
     assert_eq!(store.rows(&page("t", 10)).await.well(), []);
     let refusal =
         store.commit(windlass_core::commit::Commit::of(vec![Write::Rows(rows(&first, [old]))])).await;
@@ -155,10 +156,10 @@ pub async fn one_of_many_makes_a_table(harness: &dyn Harness) {
 pub async fn tables_and_counts_survive_a_restart(harness: &dyn Harness) {
     let store = harness.open().await;
     let spec = table("t", 1);
-    store.create_tables(&[spec.clone()]).await.well();
+    store.create_tables(from_ref(&spec)).await.well();
     write(&*store, vec![Write::Rows(rows(&spec, [row(1, 0, 1), row(2, 0, 1)]))]).await;
     let store = harness.restart(store).await;
-    assert_eq!(store.create_tables(&[spec.clone()]).await.well(), []);
+    assert_eq!(store.create_tables(from_ref(&spec)).await.well(), []);
     let store = harness.crash(store).await;
     assert_eq!(store.list_tables().await.well(), [TableInfo { spec, rows: 2 }]);
     assert_eq!(store.rows(&page("t", 10)).await.well(), [row(1, 0, 1), row(2, 0, 1)]);

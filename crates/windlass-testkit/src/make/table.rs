@@ -50,6 +50,11 @@ pub fn table_of(name: &str, chain_id: u64, columns: &[(&str, ColumnKind)]) -> Ar
     })
 }
 
+/// A contract; every second row is of another.
+pub fn contract(number: u32) -> Address {
+    Address::repeat_byte(0xc0 + number as u8)
+}
+
 /// Where a log of a fork stands.
 pub fn row_head(number: u64, log_index: u32, fork: u8) -> RowHead {
     RowHead {
@@ -57,7 +62,7 @@ pub fn row_head(number: u64, log_index: u32, fork: u8) -> RowHead {
         log_index,
         timestamp_s: 1_600_000_000 + number,
         transaction_hash: block_hash(number, 0x77),
-        address: Address::repeat_byte(0x40 + (log_index % 2) as u8),
+        address: contract(log_index % 2),
     }
 }
 

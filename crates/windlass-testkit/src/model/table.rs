@@ -15,7 +15,7 @@ use windlass_core::row_query::{
 };
 use windlass_core::store::TableInfo;
 use windlass_core::table::{EventRow, Identifier, RowKey, Rows, TableSpec, Value};
-use windlass_core::table_rules::{MAX_TABLES, check_conditions, storable_text};
+use windlass_core::table_rules::{check_conditions, check_room, storable_text};
 
 use super::Model;
 
@@ -37,6 +37,7 @@ impl Model {
             spec.validate()?;
             match next.get(&spec.name) {
                 None => {
+                    check_room(next.len())?;
                     made.push(spec.name.clone());
                     next.insert(spec.name.clone(), Table { spec: spec.clone(), rows: BTreeMap::new() });
                 }
@@ -46,9 +47,6 @@ impl Model {
                     return Err(spec.conflict_with(&stored.spec));
                 }
             }
-        }
-        if next.len() > MAX_TABLES {
-            return Err(StoreError::Invalid(format!("a store has at most {MAX_TABLES} tables")));
         }
         self.tables = next;
         Ok(made)

@@ -188,19 +188,20 @@ impl Profile for WholeScript {
         "dead by verdict",
         "dead by attempts",
         "clock went back",
-        "rows of several tables retracted",
         "known rows left as they are",
     ];
 
     fn steps() -> Steps {
-        let write = prop_oneof![job_write(), message_write(), fact_write(), table_write()].boxed();
+        let write =
+            prop_oneof![3 => job_write(), 3 => message_write(), 3 => fact_write(), 2 => table_write()]
+                .boxed();
         let op = prop_oneof![
             2 => lease_op(),
             5 => job_op(),
             5 => outbox_op(),
             3 => weather(),
-            2 => table_op(),
-            6 => commit_op(write),
+            1 => table_op(),
+            5 => commit_op(write),
         ];
         with_crashes(op.boxed())
     }

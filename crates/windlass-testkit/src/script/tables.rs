@@ -34,7 +34,7 @@ pub(super) enum TableOp {
 #[derive(Debug, Clone)]
 pub(super) enum TableWrite {
     Rows { table: TableName, block: u8, fork: u8, count: u8 },
-    Erase { table: u8, from: u8, count: u8 },
+    Erase { table: u8, from: u8, count: u8, contracts: Vec<u8> },
     Forget { chain: u8, below: u8 },
 }
 
@@ -89,8 +89,8 @@ pub(super) fn table_write() -> BoxedStrategy<WriteOp> {
         6 => rows.prop_map(|(table, block, fork, count)| {
             TableWrite::Rows { table, block, fork: fork / 7, count }
         }),
-        1 => (0..TABLES, 0..BLOCKS, 0u8..4)
-            .prop_map(|(table, from, count)| TableWrite::Erase { table, from, count }),
+        1 => (0..TABLES, 0..BLOCKS, 0u8..4, prop::collection::vec(0u8..3, 0..3))
+            .prop_map(|(table, from, count, contracts)| TableWrite::Erase { table, from, count, contracts }),
         1 => (0u8..2, 0..BLOCKS).prop_map(|(chain, below)| TableWrite::Forget { chain, below }),
     ];
     write.prop_map(WriteOp::Table).boxed()
@@ -144,9 +144,10 @@ pub(super) fn write(op: &TableWrite) -> Write {
             });
             Write::Rows(make::rows(&spec, rows))
         }
-        TableWrite::Erase { table, from, count } => {
+        TableWrite::Erase { table, from, count, contracts } => {
             let blocks = BlockRange { from: u64::from(*from), to: u64::from(from + count) };
-            Write::EraseRows { table: name(*table), blocks }
+            let contracts = contracts.iter().map(|number| make::contract((*number).into())).collect();
+            Write::EraseRows { table: name(*table), blocks, contracts }
         }
         TableWrite::Forget { chain, below } => {
             Write::ForgetBlocks { chain: make::chain(u64::from(*chain) + 1), below: u64::from(*below) }

@@ -4,20 +4,20 @@
 //! | file | what it holds |
 //! | --- | --- |
 //! | [`draft`] | an index as it is configured, its events read |
-//! | [`chains`] | configured chains, and the indexes on them |
 //! | [`endpoints`] | a chain's endpoints, ready to be asked |
 //! | [`preflight`] | what is checked before anything is written |
 //! | [`change`] | whether what is configured fits what is stored |
 //! | [`prepare`] | tables, first blocks, and what the loops run on |
 //! | [`learned`] | what was learned of endpoints outlasts the process |
 //! | [`progress`] | how far everything is: one read model for all who ask |
-//! | [`metrics`] | the same in numbers |
+//! | [`metrics`], [`metered`] | the same in numbers |
 //! | [`view`] | the same on a terminal, or in the log |
 
 pub(crate) mod change;
 pub(crate) mod draft;
 pub(crate) mod endpoints;
 pub(crate) mod learned;
+pub(crate) mod metered;
 pub(crate) mod metrics;
 pub(crate) mod preflight;
 pub(crate) mod prepare;

@@ -3,14 +3,21 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio_util::sync::CancellationToken;
 use windlass_chain::evm::{EvmReader, EvmRpc};
+use windlass_core::abi::{Decoder, EventShape};
 use windlass_core::chain::ChainId;
 use windlass_core::code::Code;
 use windlass_core::commit::{Commit, Write};
+use windlass_core::finality::Finality;
 use windlass_core::name::{CursorName, Owner, StateKey};
-use windlass_core::reader::LogFilter;
 use windlass_core::store::Store;
-use windlass_engine::collect::follow::{FollowError, FollowOptions, Follower};
+use windlass_core::table::{Identifier, TableSpec};
+use windlass_engine::collect::backfill::Backfiller;
+use windlass_engine::collect::catalog::{Catalog, CatalogEntry};
+use windlass_engine::collect::chain::{CollectOptions, CollectedChain};
+use windlass_engine::collect::error::CollectError;
+use windlass_engine::collect::head::Follower;
 
 use super::world::World;
 use crate::failure::Failure;
@@ -20,23 +27,54 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// As much as a block of the demo writes, and more.
 const PROBE_BYTES: usize = 512 << 10;
 /// How deep a reorg the collector believes; the demo's are shallower.
-const MAX_REORG_DEPTH: u32 = 64;
+const MAX_REORG_DEPTH: u64 = 64;
+/// What is collected.
+const EVENT: &str =
+    "FeesCollected(address indexed token, address indexed integrator, uint256 integratorFee, uint256 lifiFee)";
 
-/// A follower of the demo's chain.
-pub(super) fn new(world: &World, store: Arc<dyn Store>) -> Result<Follower, Failure> {
-    let chain = chain_id(world)?;
-    let reader = EvmReader::new(EvmRpc::new(&world.http_url())?, chain);
-    let options = FollowOptions {
-        chain,
-        start_block: 0,
-        filter: LogFilter { addresses: vec![world.contract], topics: vec![vec![World::topic()]] },
-        owner: Owner::new(format!("demo-{}", std::process::id())).map_err(unexpected)?,
+/// The loops that collect the demo's chain.
+pub(super) struct Collector {
+    follower: Follower,
+    backfiller: Backfiller,
+}
+
+impl Collector {
+    /// Collects until told to stop.
+    pub(super) async fn run(self, shutdown: CancellationToken) -> Result<(), CollectError> {
+        tokio::try_join!(self.follower.run(shutdown.clone()), self.backfiller.run(shutdown)).map(drop)
+    }
+}
+
+/// The demo's event.
+pub(super) fn event() -> Result<EventShape, Failure> {
+    EVENT.parse().map_err(unexpected)
+}
+
+/// The table that its logs go to.
+pub(super) fn table(world: &World) -> Result<TableSpec, Failure> {
+    Ok(event()?.table(&Identifier::new("fees").map_err(unexpected)?, chain_id(world)?, &[]))
+}
+
+/// A collector of the demo's chain, and its table.
+pub(super) async fn new(world: &World, store: Arc<dyn Store>) -> Result<Collector, Failure> {
+    let (chain, table) = (chain_id(world)?, Arc::new(table(world)?));
+    store.create_tables(std::slice::from_ref(&table)).await?;
+    let decoder = Arc::new(Decoder::new(&event()?));
+    let entry = CatalogEntry { table, decoder, contract: world.contract, start: 0 };
+    let owner = |part: &str| Owner::new(format!("demo-{}/{part}", std::process::id())).map_err(unexpected);
+    let options = CollectOptions {
+        finality: Finality::Depth(MAX_REORG_DEPTH),
         lease_ttl: Duration::from_secs(30),
-        poll_interval: POLL_INTERVAL,
-        max_blocks_per_step: 32,
-        max_reorg_depth: MAX_REORG_DEPTH,
+        historical_interval: POLL_INTERVAL,
+        realtime_interval: POLL_INTERVAL,
+        ..CollectOptions::new(chain, owner("head")?)
     };
-    Ok(Follower::new(options, store, Arc::new(reader))?)
+    let reader = Arc::new(EvmReader::new(EvmRpc::new(&world.http_url())?, chain));
+    let collected =
+        CollectedChain::new(options, store, reader, Catalog::new(chain, [entry])).map_err(unexpected)?;
+    let collected = Arc::new(collected);
+    let backfiller = Backfiller::new(collected.clone(), owner("past")?);
+    Ok(Collector { follower: Follower::new(collected, None), backfiller })
 }
 
 /// The demo's chain id.
@@ -73,14 +111,4 @@ pub(super) async fn catch_up(world: &World, store: &dyn Store, limit: Duration) 
 
 fn unexpected(error: impl std::fmt::Display) -> Failure {
     super::world::devnet_failed(error)
-}
-
-impl From<FollowError> for Failure {
-    fn from(error: FollowError) -> Self {
-        match error {
-            FollowError::Store(error) => error.into(),
-            FollowError::Chain(error) => Self::coded(Code::RpcFailed, error),
-            other => Self::coded(Code::StoreDiffers, other),
-        }
-    }
 }

@@ -100,7 +100,7 @@ async fn live(
     stop: CancellationToken,
 ) -> Result<Ending, Failure> {
     let all_over = CancellationToken::new();
-    let collector = collector::new(world, store.clone())?;
+    let collector = collector::new(world, store.clone()).await?;
     let mut supervisor = Supervisor::new(all_over.clone());
     supervisor.spawn("collector", |shutdown| async move { Ok(collector.run(shutdown).await?) });
     let traffic_over = all_over.child_token();

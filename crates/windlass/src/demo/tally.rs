@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use alloy_primitives::{B256, Bytes};
-use windlass_core::event::LogEvent;
-use windlass_core::store::{MAX_EVENT_PAGE, Store};
+use alloy_primitives::B256;
+use windlass_core::abi::Decoder;
+use windlass_core::event::Topics;
+use windlass_core::row_query::{MAX_ROW_PAGE, RowOrder, RowQuery};
+use windlass_core::store::Store;
+use windlass_core::table::EventRow;
 
 use super::collector;
 use super::world::World;
@@ -30,32 +33,30 @@ pub(super) struct Tally {
 }
 
 /// Everything that identifies an event and all that it says.
-type Identity = (B256, u64, B256, Vec<B256>, Bytes);
+type Identity = (B256, u64, B256, String);
 
 impl Tally {
     /// Compares the two, event by event.
     pub(super) async fn of(world: &World, store: &dyn Store) -> Result<Self, Failure> {
         let mut balance: BTreeMap<Identity, i64> = BTreeMap::new();
         let truth = world.fee_logs();
+        let decoder = Decoder::new(&collector::event()?);
         for log in &truth {
+            let topics = Topics::new(log.topics()).unwrap_or_default();
+            let mut values = Vec::new();
+            decoder.decode(&topics, &log.data().data, &mut values).map_err(super::world::devnet_failed)?;
             let identity = (
                 log.block_hash.unwrap_or_default(),
                 log.log_index.unwrap_or_default(),
                 log.transaction_hash.unwrap_or_default(),
-                log.topics().to_vec(),
-                log.data().data.clone(),
+                format!("{values:?}"),
             );
             *balance.entry(identity).or_default() += 1;
         }
         let stored = stored_events(world, store).await?;
-        for event in &stored {
-            let identity = (
-                event.block.hash,
-                u64::from(event.log_index),
-                event.transaction_hash,
-                event.topics.as_slice().to_vec(),
-                event.data.clone(),
-            );
+        for EventRow { head, values } in &stored {
+            let identity =
+                (head.block.hash, u64::from(head.log_index), head.transaction_hash, format!("{values:?}"));
             *balance.entry(identity).or_default() -= 1;
         }
         let total =
@@ -73,13 +74,19 @@ impl Tally {
     }
 }
 
-async fn stored_events(world: &World, store: &dyn Store) -> Result<Vec<LogEvent>, Failure> {
-    let chain = collector::chain_id(world)?;
-    let (mut all, mut from) = (Vec::new(), (0, 0));
+async fn stored_events(world: &World, store: &dyn Store) -> Result<Vec<EventRow>, Failure> {
+    let mut query = RowQuery {
+        table: collector::table(world)?.name,
+        conditions: Vec::new(),
+        order: RowOrder::OldestFirst,
+        after: None,
+        limit: MAX_ROW_PAGE,
+    };
+    let mut all = Vec::new();
     loop {
-        let page = store.events(chain, from, MAX_EVENT_PAGE).await?;
+        let page = store.rows(&query).await?;
         let Some(last) = page.last() else { return Ok(all) };
-        from = (last.block.number, last.log_index + 1);
+        query.after = Some(last.head.key());
         all.extend(page);
     }
 }

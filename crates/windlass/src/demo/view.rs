@@ -50,11 +50,11 @@ impl View {
 
     /// A reading that fails is left out: the view is not what the demo is about.
     async fn show(&self, world: &World, store: &dyn Store) {
-        let (Ok(chain), Ok(position)) = (collector::chain_id(world), collector::position(world, store).await)
+        let (Ok(table), Ok(position)) = (collector::table(world), collector::position(world, store).await)
         else {
             return;
         };
-        let Ok(events) = store.count_events(chain).await else { return };
+        let Ok(events) = store.count_rows(&table.name, &[]).await else { return };
         let (head, position) = (world.chain.head().number(), position.unwrap_or(0));
         let reorgs = world.chain.stats().reorgs;
         match &self.bar {

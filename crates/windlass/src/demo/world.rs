@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use alloy_primitives::{Address, B256, Bytes};
+use alloy_primitives::{Address, Bytes};
 use serde::Deserialize;
 use windlass_core::code::Code;
 use windlass_devnet::chain::{Chain, ChainOptions, DevAccount, LogFilter, Mining};
@@ -63,11 +63,6 @@ impl World {
     /// The events the demo is about, as the chain knows them from the inside.
     pub(super) fn fee_logs(&self) -> Vec<alloy_rpc_types_eth::Log> {
         self.chain.canonical_logs(&LogFilter::all().address(self.contract).topic([FEES_COLLECTED_TOPIC]))
-    }
-
-    /// The signature of the event the demo is about.
-    pub(super) const fn topic() -> B256 {
-        FEES_COLLECTED_TOPIC
     }
 
     /// Stops serving.

@@ -135,3 +135,71 @@ fn choose(mut tables: Vec<Arc<TableSpec>>, event: Option<&str>) -> Result<Arc<Ta
             .hint(format_args!("choose one with --event: {}", known.join(", ")))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use windlass_core::chain::{Address, B256, BlockRef, ChainId, U256};
+    use windlass_core::table::{Column, ColumnKind, RowHead, Value};
+
+    use super::*;
+
+    fn identifier(text: &str) -> Identifier {
+        Identifier::new(text).expect("a name")
+    }
+
+    fn table_of(name: &str, event: &str, signature: &str) -> Arc<TableSpec> {
+        let column = |name: &str, kind| Column { name: identifier(name), field: name.to_owned(), kind };
+        Arc::new(TableSpec {
+            name: identifier(name),
+            chain: ChainId::new(1).expect("an id"),
+            index: identifier("i"),
+            event: event.to_owned(),
+            signature: signature.to_owned(),
+            columns: vec![
+                column("amount", ColumnKind::Uint),
+                column("note", ColumnKind::Text),
+                column("ok", ColumnKind::Bool),
+            ],
+        })
+    }
+
+    /// A table with a column of each awkward kind.
+    pub(super) fn table() -> Arc<TableSpec> {
+        table_of("i_e", "E", "E(uint256,string,bool)")
+    }
+
+    /// The largest number and a text that wants quotes; then nothing special.
+    pub(super) fn rows() -> Vec<EventRow> {
+        let head = |number| RowHead {
+            block: BlockRef { number, hash: B256::repeat_byte(1) },
+            log_index: 0,
+            timestamp_s: 1_700_000_000,
+            transaction_hash: B256::repeat_byte(2),
+            address: Address::repeat_byte(3),
+        };
+        let row = |number, amount, note: &str, ok| EventRow {
+            head: head(number),
+            values: vec![Value::Uint(amount), Value::Text(note.to_owned()), Value::Bool(ok)],
+        };
+        vec![row(7, U256::MAX, "a \"b\", c", true), row(8, U256::ZERO, "plain", false)]
+    }
+
+    #[test]
+    fn an_event_is_chosen_by_what_names_it_alone() {
+        let overloads = || {
+            vec![
+                table_of("i_e", "E", "E(uint256 indexed)"),
+                table_of("i_e_1", "E", "E(bool)"),
+                table_of("i_f", "F", "F()"),
+            ]
+        };
+        let chosen = |event| choose(overloads(), event).map(|table| table.name.to_string());
+        for (event, name) in [("F", "i_f"), ("i_e_1", "i_e_1"), ("E(bool)", "i_e_1"), ("E(uint256)", "i_e")] {
+            assert_eq!(chosen(Some(event)).ok().as_deref(), Some(name), "{event}");
+        }
+        assert!(chosen(Some("E")).expect_err("two").hint.is_some_and(|hint| hint.contains("`E(bool)`")));
+        assert!(chosen(None).is_err());
+        assert_eq!(chosen(Some("G")).expect_err("none").code, Some(Code::IndexMissing));
+        assert!(choose(vec![table()], None).is_ok());
+    }
+}

@@ -6,7 +6,6 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
-use windlass_core::code::Code;
 
 use crate::failure::Failure;
 
@@ -83,8 +82,7 @@ fn unwritable(path: &Path, error: &io::Error) -> Failure {
     let path = path.display();
     match error.kind() {
         ErrorKind::AlreadyExists => {
-            Failure::coded(Code::ConfigExists, format_args!("`{path}` is there already"))
-                .hint("--force replaces it")
+            Failure::refused(format_args!("`{path}` is there already")).hint("--force replaces it")
         }
         _ => Failure::unexpected(format_args!("cannot write `{path}`: {error}"))
             .hint("check the folder, its rights and its space"),

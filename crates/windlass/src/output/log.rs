@@ -1,15 +1,42 @@
-//! Logs, to standard error.
+//! Logs, to standard error. Where a terminal shows bars as well, a line goes above them.
 
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
+use std::sync::OnceLock;
 
+use indicatif::MultiProgress;
 use tracing_subscriber::EnvFilter;
 
 use crate::config::log::{Format, Log};
 
+/// What else is drawn on the terminal.
+static SHARED: OnceLock<MultiProgress> = OnceLock::new();
+
+/// Lets lines and bars share the terminal from now on; once per process.
+pub(crate) fn share_terminal(bars: &MultiProgress) {
+    // A second one changes nothing.
+    let _ = SHARED.set(bars.clone());
+}
+
+/// Standard error, with bars out of the way while a line is written.
+struct Lines;
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match SHARED.get() {
+            Some(bars) => bars.suspend(|| io::stderr().write(bytes)),
+            None => io::stderr().write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
 /// Starts logging; once per process. A second call changes nothing.
 pub(crate) fn start(log: &Log) {
     let filter = EnvFilter::new(log.level.as_str());
-    let builder = tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(filter);
+    let builder = tracing_subscriber::fmt().with_writer(|| Lines).with_env_filter(filter);
     let started = match log.format {
         Format::Pretty => {
             let choice = anstream::AutoStream::choice(&std::io::stderr());

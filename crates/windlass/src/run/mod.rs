@@ -2,21 +2,28 @@
 //!
 //! Everything that can be wrong is found before any work begins; then every role
 //! is a task under one supervisor, and they end together.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | this | from the first check to the last word |
+//! | [`role`] | the parts a process can play |
+//! | `crew` | everything that runs, ready to be started |
+//! | `chain` | the loops of one chain |
 
+mod chain;
+mod crew;
 pub(crate) mod role;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use windlass_core::code::Code;
 use windlass_core::store::Store;
 use windlass_engine::supervise::{Ending, Supervisor};
-use windlass_engine::upkeep::Upkeep;
 
-use crate::compose::store::{self, Access};
 use crate::config::Config;
 use crate::failure::Failure;
+use crew::Crew;
 use role::Role;
 
 /// What to run.
@@ -30,29 +37,18 @@ pub(crate) struct RunOptions {
 
 /// Runs until the token is cancelled or a task fails.
 pub(crate) async fn run(options: RunOptions, shutdown: CancellationToken) -> Result<(), Failure> {
-    let store = store::open(&options.config.database, Access::Work).await?;
-    let info = store.describe().await?;
+    let Some(crew) = shutdown.run_until_cancelled(Crew::assemble(&options)).await else {
+        tracing::info!("stopped before anything was begun");
+        return Ok(());
+    };
+    let crew = crew?;
+    crew.announce(&options).await?;
+    let store = crew.store.clone();
     let mut supervisor = Supervisor::new(shutdown);
-    for role in &options.roles {
-        spawn(*role, &mut supervisor, store.clone());
-    }
-    let roles: Vec<&str> = options.roles.iter().map(|role| role.as_str()).collect();
-    let roles = roles.join(",");
-    tracing::info!(store = info.kind, place = info.place, schema = info.schema, roles, "running");
-    tracing::warn!("no job is configured yet: nothing is collected, this process only keeps the store small");
-    let limit = options.config.shutdown.limit.0;
-    let ending = supervisor.run(limit).await;
+    crew.start(&mut supervisor)?;
+    let ending = supervisor.run(options.config.shutdown.limit.0).await;
     close(&*store).await;
     verdict(ending)
-}
-
-fn spawn(role: Role, supervisor: &mut Supervisor, store: Arc<dyn Store>) {
-    match role {
-        Role::Upkeep => {
-            let upkeep = Upkeep::new(store);
-            supervisor.spawn("upkeep", |shutdown| async move { Ok(upkeep.run(shutdown).await?) });
-        }
-    }
 }
 
 /// How long closing the store may take, once nobody uses it any more.

@@ -5,6 +5,10 @@ use clap::ValueEnum;
 /// A part that a process plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Role {
+    /// Collects the events of every configured index
+    Collect,
+    /// Serves what was collected over HTTP
+    Api,
     /// Forgets messages that every sink has received
     Upkeep,
 }
@@ -13,6 +17,8 @@ impl Role {
     /// The role as it is typed.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
+            Self::Collect => "collect",
+            Self::Api => "api",
             Self::Upkeep => "upkeep",
         }
     }

@@ -28,8 +28,9 @@ const CEILING_TIME: Duration = Duration::from_secs(3_600);
 const CLOSE_PERCENT: u64 = 10;
 /// What is left of the wanted logs after a refusal that named no limit, in percent.
 const CUT_PERCENT: u64 = 70;
-/// After one that named a limit.
-const NAMED_CUT_PERCENT: u64 = 95;
+/// How near to a limit that was named answers are aimed, in percent: ranges hold now
+/// more, now fewer logs.
+const NAMED_PERCENT: u64 = 85;
 /// The part of the target by which the wanted logs grow back with each good answer.
 const REGROWTH_PART: u64 = 500;
 
@@ -51,6 +52,10 @@ pub(super) struct Lesson {
     max_blocks: u64,
     /// About how many logs an answer should hold, given what was refused.
     wanted_logs: u64,
+    /// How many logs that may become again, while a limit that was named is believed.
+    most_logs: u64,
+    /// How many good answers since.
+    answers: u32,
     /// The largest range that was taken below the ceiling.
     taken: u64,
     ceiling: Option<Ceiling>,
@@ -71,6 +76,8 @@ impl Lesson {
             size: options.start_blocks.clamp(1, max_blocks),
             max_blocks,
             wanted_logs: options.target_logs.max(1),
+            most_logs: options.target_logs.max(1),
+            answers: 0,
             taken: 0,
             ceiling: None,
         }
@@ -91,8 +98,7 @@ impl Lesson {
     pub(super) fn answered(&mut self, options: &LearnOptions, answer: Answered, now: Instant) {
         self.taken = self.taken.max(answer.blocks);
         self.doubt_the_ceiling(answer.blocks, now);
-        let target = options.target_logs.max(1);
-        self.wanted_logs = (self.wanted_logs + target / REGROWTH_PART).min(target);
+        self.want_more_logs(options.target_logs.max(1));
         let aim = self.aim(options, answer);
         if aim < self.size {
             self.set(aim.max(self.size / 2));
@@ -152,8 +158,22 @@ impl Lesson {
     }
 
     fn want_fewer_logs(&mut self, limit: Option<u64>) {
-        let cut = self.wanted_logs * if limit.is_some() { NAMED_CUT_PERCENT } else { CUT_PERCENT } / 100;
-        self.wanted_logs = limit.map_or(cut, |limit| cut.min(limit)).max(1);
+        self.answers = 0;
+        match limit {
+            Some(limit) => {
+                self.most_logs = (limit.saturating_mul(NAMED_PERCENT) / 100).clamp(1, self.most_logs);
+                self.wanted_logs = self.wanted_logs.min(self.most_logs);
+            }
+            None => self.wanted_logs = (self.wanted_logs * CUT_PERCENT / 100).max(1),
+        }
+    }
+
+    fn want_more_logs(&mut self, target: u64) {
+        self.answers = self.answers.saturating_add(1);
+        if self.answers >= CEILING_ANSWERS {
+            self.most_logs = target;
+        }
+        self.wanted_logs = (self.wanted_logs + target / REGROWTH_PART).min(self.most_logs);
     }
 
     /// Takes a size, within the ceiling and the largest allowed.
@@ -182,7 +202,7 @@ impl Lesson {
             refused.map(|refused| Ceiling { refused: refused.max(2), since: now, answers: 0 });
         let taken = ceiling.map_or(taken, |ceiling| taken.min(ceiling.refused - 1));
         let wanted_logs = wanted_logs.clamp(1, fresh.wanted_logs);
-        let mut lesson = Self { taken, wanted_logs, ceiling, ..fresh };
+        let mut lesson = Self { taken, wanted_logs, most_logs: wanted_logs, ceiling, ..fresh };
         lesson.set(size);
         lesson
     }

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::{Fingerprint, Learner, Lesson, MAX_LESSONS, Remembered};
 
 /// What one endpoint taught.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct SavedEndpoint {
     /// Which endpoint, as it may be shown.
     pub(crate) place: String,

@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use windlass_core::reader::ChainErrorKind;
 
-use super::latency::Average;
+use super::latency::{Average, Share};
 use super::options::PoolOptions;
 use super::question::Kind;
 
@@ -27,10 +27,8 @@ const HEAD_RESERVE: u32 = 2;
 const MAX_FAILURES: u32 = 3;
 /// The most doublings of a pause.
 const MAX_DOUBLINGS: u32 = 16;
-/// The weight of a new outcome in the share of errors.
-const ERROR_WEIGHT: f64 = 0.1;
 /// How much worse an endpoint looks that only fails.
-const ERROR_PENALTY: f64 = 9.0;
+const ERROR_PENALTY: f64 = 3.0;
 /// An answer that takes so many times as long as usual says that more at once would not help.
 const SLOW_FACTOR: f64 = 3.0;
 
@@ -53,7 +51,7 @@ pub(super) struct Health {
     pauses: u32,
     limited_in_a_row: u32,
     left_out: Option<LeftOut>,
-    error_share: f64,
+    errors: Share,
     latency: [Average; Kind::COUNT],
     pub(super) overall: Average,
     pub(super) counts: Counts,
@@ -95,7 +93,7 @@ impl Health {
             pauses: 0,
             limited_in_a_row: 0,
             left_out: None,
-            error_share: 0.0,
+            errors: Share::default(),
             latency: Default::default(),
             overall: Average::default(),
             counts: Counts::default(),
@@ -121,9 +119,9 @@ impl Health {
         self.left_out(now).is_none()
     }
 
-    /// Whether nothing speaks against it.
+    /// Whether nothing speaks against it: it did not fail last, and is not on trial.
     pub(super) fn is_well(&self, now: Instant) -> bool {
-        self.is_available(now) && self.failures == 0
+        self.is_available(now) && self.failures == 0 && self.pauses == 0
     }
 
     pub(super) fn in_flight(&self) -> u32 {
@@ -148,7 +146,7 @@ impl Health {
     pub(super) fn score(&self, kind: Kind, now: Instant) -> f64 {
         let usual_ms = self.latency[kind as usize].faded_ms(now).unwrap_or(0.0) + 1.0;
         let load = 1.0 + f64::from(self.in_flight) / self.limit;
-        usual_ms * load * (1.0 + ERROR_PENALTY * self.error_share)
+        usual_ms * load * (1.0 + ERROR_PENALTY * self.errors.faded(now))
     }
 
     /// It has shown that it has a block.
@@ -177,6 +175,7 @@ impl Health {
         let slow = usual_ms.is_some_and(|usual| took.as_secs_f64() * 1_000.0 > usual * SLOW_FACTOR);
         self.latency[kind as usize].add(took, now);
         self.overall.add(took, now);
+        self.errors.add(false, now);
         self.answered();
         if !slow {
             self.grow();
@@ -186,7 +185,6 @@ impl Health {
     /// An answer of whatever content: it is alive and well.
     pub(super) fn answered(&mut self) {
         (self.failures, self.pauses, self.limited_in_a_row) = (0, 0, 0);
-        self.error_share -= ERROR_WEIGHT * self.error_share;
         (self.left_out, self.trouble) = (None, None);
     }
 
@@ -227,7 +225,7 @@ impl Health {
 
     /// Something speaks against it.
     pub(super) fn strike(&mut self, kind: ChainErrorKind, began: Instant, now: Instant) {
-        self.error_share += ERROR_WEIGHT * (1.0 - self.error_share);
+        self.errors.add(true, now);
         if !self.is_news(began) {
             return;
         }
@@ -266,6 +264,8 @@ impl Health {
         self.pauses += 1;
         self.failures = 0;
         self.proven = false;
+        // What it could take before says little about what comes back.
+        (self.limit, self.fast_growth) = (1.0, true);
         self.leave_out(pause, kind, now);
     }
 

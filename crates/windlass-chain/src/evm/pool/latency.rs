@@ -1,4 +1,4 @@
-//! How long answers take: a moving average, and what is slow.
+//! How long answers take and how many fail, of late; and what is slow.
 
 use std::time::Duration;
 
@@ -31,8 +31,31 @@ impl Average {
     /// In milliseconds, less the older it is; nothing is known at first.
     pub(super) fn faded_ms(&self, now: Instant) -> Option<f64> {
         let (value, at) = self.known?;
-        let age = now.saturating_duration_since(at).as_secs_f64() / HALF_LIFE.as_secs_f64();
-        Some(value * 0.5_f64.powf(age))
+        Some(value * believed(at, now))
+    }
+}
+
+/// How much of what was known then is believed now.
+fn believed(at: Instant, now: Instant) -> f64 {
+    let age = now.saturating_duration_since(at).as_secs_f64() / HALF_LIFE.as_secs_f64();
+    0.5_f64.powf(age)
+}
+
+/// A moving share of outcomes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Share {
+    known: Option<(f64, Instant)>,
+}
+
+impl Share {
+    pub(super) fn add(&mut self, hit: bool, now: Instant) {
+        let before = self.faded(now);
+        self.known = Some((before + WEIGHT * (f64::from(u8::from(hit)) - before), now));
+    }
+
+    /// From 0 to 1, less the older it is.
+    pub(super) fn faded(&self, now: Instant) -> f64 {
+        self.known.map_or(0.0, |(share, at)| share * believed(at, now))
     }
 }
 
@@ -64,7 +87,7 @@ impl Recent {
             return None;
         }
         let mut times = self.times.clone();
-        let place = times.len() * 95 / 100;
+        let place = (times.len() * 95).div_ceil(100) - 1;
         Some(*times.select_nth_unstable(place).1)
     }
 }
@@ -88,6 +111,14 @@ mod tests {
         assert!(average.ms().is_some_and(|ms| ms > 199.0));
         let later = average.faded_ms(start + HALF_LIFE).expect("known");
         assert!((later - 100.0).abs() < 1.0, "{later}");
+    }
+
+    #[test]
+    fn a_share_follows_and_fades() {
+        let (mut share, now) = (Share::default(), Instant::now());
+        (0..100).for_each(|at| share.add(at % 2 == 0, now));
+        assert!((0.4..0.6).contains(&share.faded(now)), "{share:?}");
+        assert!(share.faded(now + HALF_LIFE * 4) < 0.05);
     }
 
     #[test]

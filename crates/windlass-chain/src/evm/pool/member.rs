@@ -1,6 +1,6 @@
 //! An endpoint with its health.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::time::Instant;
 use windlass_core::chain::ChainId;
@@ -53,12 +53,12 @@ impl Source for EvmReader {
 pub(super) struct Member {
     /// Its place, with a number where several have the same.
     pub(super) name: String,
-    pub(super) source: Box<dyn Source>,
+    pub(super) source: Arc<dyn Source>,
     health: Mutex<Health>,
 }
 
 /// Members with names that tell them apart.
-pub(super) fn named(sources: Vec<Box<dyn Source>>, options: &PoolOptions) -> Vec<Member> {
+pub(super) fn named(sources: Vec<Arc<dyn Source>>, options: &PoolOptions) -> Vec<Member> {
     let mut members: Vec<Member> = Vec::with_capacity(sources.len());
     for source in sources {
         let same = members.iter().filter(|member| member.source.place() == source.place()).count();

@@ -91,15 +91,15 @@ impl EvmPool {
         if chosen.is_empty() {
             return Err(RpcError::Url { place: "an empty list".to_owned() });
         }
-        let mut sources: Vec<Box<dyn Source>> = Vec::with_capacity(chosen.len());
+        let mut sources: Vec<Arc<dyn Source>> = Vec::with_capacity(chosen.len());
         for url in chosen {
             let rpc = EvmRpc::with_timeout(url, options.request_timeout)?;
-            sources.push(Box::new(EvmReader::with_options(rpc, chain, options.learn)));
+            sources.push(Arc::new(EvmReader::with_options(rpc, chain, options.learn)));
         }
         Ok(Self::of(sources, chain, options))
     }
 
-    fn of(sources: Vec<Box<dyn Source>>, chain: ChainId, options: PoolOptions) -> Self {
+    fn of(sources: Vec<Arc<dyn Source>>, chain: ChainId, options: PoolOptions) -> Self {
         let inner = Inner {
             chain,
             members: member::named(sources, &options),

@@ -63,7 +63,7 @@ pub struct Backfiller {
     chain: Arc<CollectedChain>,
     owner: Owner,
     /// What sorts the logs of the last campaign.
-    routing: Option<(u64, Arc<Routing>)>,
+    routing: Option<(Campaign, Arc<Routing>)>,
     /// Drawn from for the spread of delays.
     entropy: u64,
 }
@@ -154,13 +154,13 @@ impl Backfiller {
     /// What sorts the logs of a campaign; `None` when this process does not know its
     /// sources: then others have to do it.
     fn routing(&mut self, campaign: &Campaign) -> Option<Arc<Routing>> {
-        if let Some((id, routing)) = &self.routing
-            && *id == campaign.id
+        if let Some((made_for, routing)) = &self.routing
+            && (made_for.id, &made_for.sources) == (campaign.id, &campaign.sources)
         {
             return Some(routing.clone());
         }
         let routing = Arc::new(self.chain.catalog.routing(&campaign.sources)?);
-        self.routing = Some((campaign.id, routing.clone()));
+        self.routing = Some((campaign.clone(), routing.clone()));
         Some(routing)
     }
 }

@@ -1,14 +1,11 @@
 //! Makes the chain's plan, and changes it when something else is wanted.
 
-use std::collections::BTreeSet;
-
 use windlass_core::chain::BlockRef;
 use windlass_core::commit::{Commit, Write};
 use windlass_core::lease::Lease;
-use windlass_core::plan::{Campaign, Plan, Standing};
+use windlass_core::plan::{Campaign, Plan, SourceId, Standing};
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind};
-use windlass_core::table::Identifier;
 
 use super::{Followed, Follower, Step};
 use crate::collect::error::CollectError;
@@ -30,7 +27,7 @@ impl Follower {
     ) -> Result<Followed, CollectError> {
         let (names, finalized) = (&self.chain.names, sight.finalized.block_ref());
         let standing =
-            Standing { head: finalized.number, finalized: finalized.number, ..Standing::default() };
+            Standing { head: finalized.number, settled: finalized.number, ..Standing::default() };
         let new = plan.replan(&self.chain.wanted().await?, &standing);
         let recheck_from = self.known(finalized.number.saturating_sub(RECHECK_BELOW_BLOCKS)).await?;
         let mut writes = ledger::change(names, (plan, &new), &standing.next_blocks)?;
@@ -51,7 +48,7 @@ impl Follower {
             let standing = self.standing(step).await?;
             let new = step.plan.replan(&wanted, &standing);
             let mut writes = ledger::change(&self.chain.names, (&step.plan, &new), &standing.next_blocks)?;
-            writes.extend(erase_unfinished(&step.plan, &new, &standing));
+            writes.extend(erase_unsettled(&step.plan, &new, &standing));
             self.chain.store.commit(Commit::of(writes).under_lease(&step.lease)).await?;
             return Ok(Some(Followed::Planned));
         }
@@ -87,7 +84,9 @@ impl Follower {
     async fn standing(&self, step: &Step) -> Result<Standing, CollectError> {
         let next_blocks =
             ledger::next_blocks(&*self.chain.store, &self.chain.names, &step.plan).await?;
-        Ok(Standing { head: step.position.number, finalized: step.sight.finalized.number, next_blocks })
+        let rechecked = ledger::block(&*self.chain.store, &self.chain.names.recheck).await?;
+        let settled = step.sight.finalized.number.min(rechecked.map_or(0, |block| block.number));
+        Ok(Standing { head: step.position.number, settled, next_blocks })
     }
 
     /// Whether all of a campaign's ranges were claimed and none is open or was given up.
@@ -110,13 +109,15 @@ impl Follower {
     }
 }
 
-/// What a source that is left out has above the last final block may yet go away,
+/// What a source that is left out has above the last settled block may yet go away,
 /// and nobody would notice: it is collected again when the source comes back.
-fn erase_unfinished(old: &Plan, new: &Plan, standing: &Standing) -> Vec<Write> {
-    let collected = |plan: &Plan| -> BTreeSet<Identifier> {
-        plan.collected().map(|(id, _)| id.table.clone()).collect()
+fn erase_unsettled(old: &Plan, new: &Plan, standing: &Standing) -> impl Iterator<Item = Write> {
+    let stays = |id: &SourceId| new.collected().any(|(other, _)| other == id);
+    let blocks = BlockRange { from: standing.settled + 1, to: u64::MAX };
+    let erase = |id: &SourceId| Write::EraseRows {
+        table: id.table.clone(),
+        blocks,
+        contracts: id.contract.into_iter().collect(),
     };
-    let blocks = BlockRange { from: standing.finalized + 1, to: u64::MAX >> 1 };
-    let left = collected(old).difference(&collected(new)).cloned().collect::<Vec<_>>();
-    left.into_iter().map(|table| Write::EraseRows { table, blocks, contracts: Vec::new() }).collect()
+    old.collected().map(|(id, _)| id).filter(|id| !stays(id)).map(erase).collect::<Vec<_>>().into_iter()
 }

@@ -18,7 +18,7 @@ use super::endpoint::{Counts, Trouble};
 use super::world::{Choice, LEASE_TTL, Process, World};
 
 /// How many things happen in one script.
-const STEPS: u32 = 160;
+const STEPS: u32 = 200;
 /// So many steps without an end mean that there is none.
 const MAX_STEPS_TO_END: u32 = 5_000;
 
@@ -32,7 +32,8 @@ async fn simulate(seed: u64, fault: Fault, counts: &mut Counts) -> Option<String
     let mut process = birth(&world, &database, &mut births, &mut random).await;
     for _ in 0..STEPS {
         match random.random_range(0..100) {
-            0..=19 => world.chain.mine(random.random_range(1..5), 3),
+            0..=17 => world.chain.mine(random.random_range(1..5), 3),
+            18..=19 => world.clock.advance_ms(LEASE_TTL.as_millis() as i64),
             20 => {
                 note(counts, "fell behind");
                 world.chain.mine(random.random_range(40..70), 2);
@@ -46,7 +47,7 @@ async fn simulate(seed: u64, fault: Fault, counts: &mut Counts) -> Option<String
                 // The process dies without a word; another takes over when leases have run out.
                 note(counts, "process died");
                 process = birth(&world, &database, &mut births, &mut random).await;
-                world.clock.advance_ms(random.random_range(0..2 * LEASE_TTL.as_millis() as i64));
+                world.clock.advance_ms(random.random_range(0..4 * LEASE_TTL.as_millis() as i64));
             }
             37 => {
                 note(counts, "index paused or resumed");
@@ -56,7 +57,7 @@ async fn simulate(seed: u64, fault: Fault, counts: &mut Counts) -> Option<String
                 note(counts, "clock went back");
                 world.clock.advance_ms(-random.random_range(1..5_000));
             }
-            40..=62 => step_head(&mut process, counts).await,
+            40..=73 => step_head(&mut process, counts).await,
             _ => step_range(&mut process, &mut random, counts).await,
         }
     }
@@ -150,27 +151,13 @@ async fn finish(world: &World, births: &mut u32, store: std::sync::Arc<dyn Store
         let head = last.follower.step().await;
         let range = last.backfillers[0].step().await;
         match (head, range) {
-            (Ok(Followed::Idle), Ok(Backfilled::Idle)) => {
-                if std::env::var_os("SEED").is_some() {
-                    let plan = store.state(&windlass_core::name::StateKey::new("collect/137/plan").unwrap()).await;
-                    println!("{plan:?} {:?} {:?} head {}", store.list_cursors().await, store.count_jobs().await, world.chain.head());
-                }
-                return world.difference(&*store).await;
-            }
+            (Ok(Followed::Idle), Ok(Backfilled::Idle)) => return world.difference(&*store).await,
             (Err(error), _) if error.retry() == RetryAdvice::Never => return Some(error.to_string()),
             (_, Err(error)) if error.retry() == RetryAdvice::Never => return Some(error.to_string()),
             _ => {}
         }
     }
     Some("the last process did not come to an end".to_owned())
-}
-
-#[tokio::test(start_paused = true)]
-async fn debug_one() {
-    let mut counts = Counts::new();
-    let seed = std::env::var("SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(750);
-    let d = simulate(seed, Fault::AnswersLost, &mut counts).await;
-    println!("{d:?} {counts:#?}");
 }
 
 /// Everything that must have happened at least once over all scripts.

@@ -25,7 +25,7 @@ use windlass_core::range::BlockRange;
 use windlass_core::table::Identifier;
 
 pub(crate) use ports::Told;
-pub(crate) use read::{Known, KnownChain, KnownIndex, read};
+pub(crate) use read::{Known, read};
 
 /// How far everything is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -185,11 +185,14 @@ impl Overview {
 }
 
 #[cfg(test)]
+pub(crate) use tests::index as example;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     /// An index of which nothing is known.
-    pub(super) fn index(name: &str) -> IndexView {
+    pub(crate) fn index(name: &str) -> IndexView {
         IndexView {
             name: Identifier::new(name).expect("a name"),
             chain: ChainId::new(1).expect("an id"),

@@ -75,7 +75,7 @@ mod tests {
     use windlass_core::chain::{B256, BlockRef, ChainId};
 
     use super::super::HaltView;
-    use super::super::tests::index;
+    use super::super::example as index;
     use super::*;
 
     fn chain() -> ChainView {

@@ -80,7 +80,7 @@ fn eta_s(index: &IndexView, pace: Pace) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::index;
+    use super::super::example as index;
     use super::*;
 
     fn overview(events: u64, blocks_done: u64) -> Overview {

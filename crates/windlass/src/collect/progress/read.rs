@@ -18,6 +18,10 @@ use windlass_engine::collect::chain::Halt;
 use windlass_engine::collect::names::{ChainNames, paused_key};
 use windlass_engine::collect::sight::Sight;
 
+use crate::config::Config;
+use crate::config::index::start::Start;
+use crate::config::index::{Index, IndexName};
+
 use super::coverage::{Coverage, Ledger, Ranges};
 use super::{ChainView, HaltView, IndexState, IndexView, Overview, TableView};
 
@@ -48,6 +52,23 @@ pub(crate) struct KnownIndex {
     pub(crate) chain: ChainId,
     /// Its first block, if that is written down.
     pub(crate) start: Option<u64>,
+}
+
+impl Known {
+    /// What a configuration says.
+    pub(crate) fn of(config: &Config) -> Self {
+        let chains = config.chain.iter().map(|(name, chain)| KnownChain {
+            name: name.to_string(),
+            id: chain.id,
+            batch_size: chain.batch_size.get(),
+        });
+        let index = |(name, section): (&IndexName, &Index)| {
+            let start = if let Start::Block(block) = section.start { Some(block) } else { None };
+            let chain = config.chain.get(&section.chain)?.id;
+            Some(KnownIndex { name: name.identifier().clone(), chain, start })
+        };
+        Self { chains: chains.collect(), indexes: config.index.iter().filter_map(index).collect() }
+    }
 }
 
 /// Looks how far everything is.

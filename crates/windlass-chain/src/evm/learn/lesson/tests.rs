@@ -142,7 +142,8 @@ fn a_limit_on_results_settles_below_it_with_few_refusals() {
             held += class.lesson.size() * 50;
         }
         let refused = class.refusals - before;
-        assert!(refused <= 40, "told {told}: {refused} refusals in a thousand");
+        let bearable = if told { 2 } else { 40 };
+        assert!(refused <= bearable, "told {told}: {refused} refusals in a thousand");
         assert!(held / 1_000 >= 3_500, "told {told}: {} logs an answer", held / 1_000);
     }
 }

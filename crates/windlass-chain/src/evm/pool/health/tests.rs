@@ -36,6 +36,12 @@ impl Patient {
         asked
     }
 
+    fn rounds(&mut self, count: u32, ms: u64) {
+        for _ in 0..count {
+            self.round(ms);
+        }
+    }
+
     fn fail(&mut self) {
         let began = self.now;
         self.pass(1);
@@ -56,8 +62,8 @@ impl Patient {
 #[test]
 fn what_does_well_is_asked_more_at_once_up_to_a_maximum() {
     let mut patient = Patient::new();
-    let asked: Vec<u32> = (0..6).map(|_| patient.round(50)).collect();
-    assert_eq!(asked, [4, 8, 16, 32, 32, 32]);
+    let asked: Vec<u32> = (0..9).map(|_| patient.round(50)).collect();
+    assert_eq!(asked, [4, 6, 9, 13, 18, 25, 32, 32, 32]);
 }
 
 #[test]
@@ -76,15 +82,16 @@ fn what_is_not_used_does_not_grow() {
 #[test]
 fn answers_that_become_slow_stop_the_growth() {
     let mut patient = Patient::new();
-    assert_eq!((patient.round(50), patient.round(50)), (4, 8));
-    assert_eq!(patient.round(500), 16);
-    assert!(patient.health.concurrency(patient.now) < 32);
+    patient.rounds(3, 50);
+    assert_eq!(patient.health.concurrency(patient.now), 13);
+    patient.round(500);
+    assert!(patient.health.concurrency(patient.now) < 18);
 }
 
 #[test]
 fn a_rate_limit_halves_once_and_leaves_out_as_long_as_asked() {
     let mut patient = Patient::new();
-    (0..3).for_each(|_| drop(patient.round(50)));
+    patient.rounds(9, 50);
     let began = patient.now;
     patient.pass(10);
     // All of those under way together are told the same.
@@ -105,11 +112,11 @@ fn a_rate_limit_halves_once_and_leaves_out_as_long_as_asked() {
 #[test]
 fn after_a_cut_growth_is_slow() {
     let mut patient = Patient::new();
-    (0..4).for_each(|_| drop(patient.round(50)));
+    patient.rounds(9, 50);
     patient.limit(1);
     patient.pass(1_000);
-    let asked: Vec<u32> = (0..4).map(|_| patient.round(50)).collect();
-    assert_eq!(asked, [16, 16, 17, 18]);
+    let asked: Vec<u32> = (0..5).map(|_| patient.round(50)).collect();
+    assert_eq!(asked, [16, 16, 16, 17, 17]);
 }
 
 #[test]
@@ -179,12 +186,12 @@ fn questions_about_heads_need_not_wait_behind_history() {
 fn fast_free_and_faultless_looks_best() {
     let score = |change: &dyn Fn(&mut Patient)| {
         let mut patient = Patient::new();
-        (0..5).for_each(|_| drop(patient.round(50)));
+        patient.rounds(5, 50);
         change(&mut patient);
         patient.health.score(KIND, patient.now)
     };
     let good = score(&|_| {});
-    assert!(score(&|patient| (0..5).for_each(|_| drop(patient.round(100)))) > good);
+    assert!(score(&|patient| patient.rounds(5, 100)) > good);
     assert!(score(&|patient| (0..10).for_each(|_| patient.health.admit())) > good);
     assert!(score(&|patient| patient.fail()) > good);
     assert!(score(&|patient| patient.pass(120_000)) < good, "what is old is not held against it");

@@ -1,0 +1,158 @@
+//! Events and retractions as they come.
+
+mod reader;
+mod reorg;
+mod resume;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use windlass_core::commit::Write;
+use windlass_core::table::TableSpec;
+
+use self::reader::Reader;
+use crate::app::App;
+use crate::rows::{FEES, POLYGON, commit, fee_rows, fees_table, message, table};
+
+pub(super) const STREAM: &str = "/api/v1/stream";
+
+/// An app whose streams look often, with the table of fees.
+pub(super) async fn app() -> (App, Arc<TableSpec>) {
+    let app = App::with(|options, _| options.stream_interval = Duration::from_millis(10)).await;
+    let table = fees_table(&*app.store).await;
+    (app, table)
+}
+
+/// Collects blocks, with these logs in them, as one commit.
+pub(super) async fn collect(
+    app: &App,
+    tables: &[&Arc<TableSpec>],
+    generation: u64,
+    (from, to): (u64, u64),
+    places: &[(u64, u32)],
+) {
+    let chain = tables[0].chain.as_u64();
+    let fork = generation as u8 + 1;
+    let mut writes: Vec<Write> = tables.iter().map(|table| Write::Rows(fee_rows(table, places, fork))).collect();
+    writes.push(message("events.added", chain, generation, from, to));
+    commit(&*app.store, writes).await;
+    app.wake.notify_waiters();
+}
+
+/// Takes blocks back, as one commit.
+pub(super) async fn take_back(app: &App, table: &TableSpec, generation: u64, from_block: u64) {
+    let retract = Write::Retract { chain: table.chain, from_block };
+    let chain = table.chain.as_u64();
+    let told = message("events.removed", chain, generation, from_block, from_block.saturating_sub(1));
+    commit(&*app.store, vec![retract, told]).await;
+    app.wake.notify_waiters();
+}
+
+#[tokio::test]
+async fn rows_come_in_the_chains_order_from_now_on() {
+    let (app, fees) = app().await;
+    collect(&app, &[&fees], 0, (1, 5), &[(1, 0), (5, 0)]).await;
+    let mut reader = Reader::open(&app, STREAM).await;
+    collect(&app, &[&fees], 0, (6, 9), &[(7, 1), (7, 0), (9, 4)]).await;
+    let first = reader.event().await;
+    assert_eq!((first.kind.as_str(), first.id.as_str()), ("added", "137:2:7.0.fees_fees_collected"));
+    let data = &first.data;
+    assert_eq!((&data["chain"], &data["index"], &data["event"]), (&json!(137), &json!("fees"), &json!("FeesCollected")));
+    assert_eq!(data["row"]["integratorFee"], "7000");
+    assert_eq!([reader.event().await.place(), reader.event().await.place()], [(7, 1), (9, 4)]);
+}
+
+#[tokio::test]
+async fn a_reader_may_begin_with_what_is_kept() {
+    let (app, fees) = app().await;
+    // More rows than are read at once.
+    let places: Vec<_> = (0..2_500).map(|i| (1 + i / 100, (i % 100) as u32)).collect();
+    collect(&app, &[&fees], 0, (1, 25), &places).await;
+    let mut reader = Reader::open(&app, &format!("{STREAM}?start=oldest")).await;
+    for place in &places {
+        assert_eq!(reader.event().await.place(), *place);
+    }
+}
+
+#[tokio::test]
+async fn an_index_or_event_can_be_asked_for_alone() {
+    let (app, fees) = app().await;
+    let more = table(&*app.store, "more", POLYGON, FEES).await;
+    let other = table(&*app.store, "fees", POLYGON, "Other(address a, address b, uint256 c, uint256 d)").await;
+    collect(&app, &[&fees, &more, &other], 0, (1, 2), &[(1, 0), (2, 0)]).await;
+    for (query, expected) in [
+        ("", vec!["fees_fees_collected", "fees_other", "more_fees_collected"]),
+        ("&index=fees", vec!["fees_fees_collected", "fees_other"]),
+        ("&index=fees&event=Other", vec!["fees_other"]),
+        ("&index=more&event=more_fees_collected", vec!["more_fees_collected"]),
+    ] {
+        let mut reader = Reader::open(&app, &format!("{STREAM}?start=oldest{query}")).await;
+        for block in [1, 2] {
+            for table in &expected {
+                let event = reader.event().await;
+                assert_eq!((event.place(), event.data["table"].as_str().unwrap()), ((block, 0), *table), "{query}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_message_may_speak_of_some_tables_only() {
+    let (app, fees) = app().await;
+    let more = table(&*app.store, "more", POLYGON, FEES).await;
+    let Write::Publish(mut told) = message("events.added", POLYGON, 0, 1, 1) else { unreachable!("a message") };
+    told[0].payload = told[0].payload.replace("\"tables\":[]", "\"tables\":[\"more_fees_collected\"]");
+    let rows = [&fees, &more].map(|table| Write::Rows(fee_rows(table, &[(1, 0)], 1)));
+    commit(&*app.store, rows.into_iter().chain([Write::Publish(told)]).collect()).await;
+    collect(&app, &[&fees], 0, (2, 2), &[(2, 0)]).await;
+    let mut reader = Reader::open(&app, &format!("{STREAM}?start=oldest")).await;
+    assert_eq!(reader.event().await.data["table"], "more_fees_collected");
+    assert_eq!(reader.event().await.place(), (2, 0));
+}
+
+#[tokio::test]
+async fn questions_that_make_no_sense_are_refused() {
+    let (app, fees) = app().await;
+    collect(&app, &[&fees], 0, (1, 1), &[(1, 0)]).await;
+    for (query, status) in [
+        ("index=none", 404),
+        ("index=fees&event=None", 404),
+        ("event=FeesCollected", 400),
+        ("start=yesterday", 400),
+        ("strat=now", 400),
+        ("last_event_id=x", 400),
+        ("last_event_id=137:7:end", 400),
+    ] {
+        let (found, body) = app.get(&format!("{STREAM}?{query}")).await;
+        assert_eq!(found, status, "{query}: {body}");
+    }
+    let nothing = App::spawn().await;
+    assert_eq!(nothing.get(STREAM).await.0, 404);
+}
+
+#[tokio::test]
+async fn streams_are_bounded_and_leave_room_when_they_end() {
+    let app = App::with(|options, _| options.streams = 1).await;
+    fees_table(&*app.store).await;
+    let reader = Reader::open(&app, STREAM).await;
+    let (status, body) = app.get(STREAM).await;
+    assert_eq!((status, &body["error"]["code"]), (503, &json!("overloaded")));
+    drop(reader);
+    // The room is free once the server has noticed.
+    while app.client.get(app.url(STREAM)).send().await.unwrap().status() != 200 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_quiet_stream_shows_that_it_lives_and_ends_with_the_server() {
+    let app = App::with(|options, _| options.heartbeat = Duration::from_millis(5)).await;
+    fees_table(&*app.store).await;
+    let mut reader = Reader::open(&app, STREAM).await;
+    while reader.frame().await.expect("a frame").comments == 0 {}
+    app.stop.cancel();
+    while reader.frame().await.is_some() {}
+    let mut app = app;
+    (&mut app.task).await.unwrap();
+}

@@ -1,0 +1,206 @@
+//! An endpoint that does what it is told, and counts.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
+
+use alloy_primitives::Bloom;
+use async_trait::async_trait;
+use tokio::time::sleep;
+use windlass_core::chain::{Address, B256, BlockHeader, Bytes, ChainId};
+use windlass_core::error::RetryAdvice;
+use windlass_core::event::LogEvent;
+use windlass_core::range::BlockRange;
+use windlass_core::reader::{
+    BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan, Receipts,
+};
+
+use super::Source;
+use crate::evm::learn::{Learned, SavedEndpoint};
+
+/// How an endpoint behaves.
+#[derive(Clone, Copy)]
+pub(super) struct Manner {
+    pub(super) chain: u64,
+    pub(super) head: u64,
+    pub(super) latency: Duration,
+    /// Every so many questions take that long.
+    pub(super) hiccup: Option<(u64, Duration)>,
+    pub(super) fault: Option<Fault>,
+    /// The most blocks of a range.
+    pub(super) max_blocks: u64,
+    pub(super) tells_receipts: bool,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Fault {
+    /// Fails at once.
+    Dead,
+    /// Fails after the longest time.
+    Silent,
+    Limited(Duration),
+    Refuses,
+}
+
+pub(super) struct Fake {
+    place: String,
+    manner: Mutex<Manner>,
+    asked: AtomicU64,
+    chain_ids: AtomicU64,
+    under_way: AtomicU64,
+    most_under_way: AtomicU64,
+}
+
+/// Counts a question as over, even if nobody waits for it.
+struct UnderWay<'a>(&'a AtomicU64);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Fake {
+    pub(super) fn new(name: char) -> Self {
+        let manner = Manner {
+            chain: 137,
+            head: 100,
+            latency: Duration::from_millis(50),
+            hiccup: None,
+            fault: None,
+            max_blocks: u64::MAX,
+            tells_receipts: true,
+        };
+        Self {
+            place: format!("http://{name}"),
+            manner: Mutex::new(manner),
+            asked: AtomicU64::new(0),
+            chain_ids: AtomicU64::new(0),
+            under_way: AtomicU64::new(0),
+            most_under_way: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn manner(&self) -> MutexGuard<'_, Manner> {
+        self.manner.lock().expect("no panic")
+    }
+
+    pub(super) fn asked(&self) -> u64 {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn chain_ids(&self) -> u64 {
+        self.chain_ids.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn most_under_way(&self) -> u64 {
+        self.most_under_way.load(Ordering::Relaxed)
+    }
+
+    async fn answer(&self) -> Result<Manner, ChainError> {
+        let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let under_way = self.under_way.fetch_add(1, Ordering::Relaxed) + 1;
+        let _under_way = UnderWay(&self.under_way);
+        self.most_under_way.fetch_max(under_way, Ordering::Relaxed);
+        let manner = *self.manner();
+        let error = |kind| ChainError::new(kind, format!("{} is in trouble", self.place));
+        match manner.fault {
+            Some(Fault::Dead) => return Err(error(ChainErrorKind::Unreachable)),
+            Some(Fault::Silent) => {
+                sleep(Duration::from_secs(30)).await;
+                return Err(error(ChainErrorKind::Unreachable));
+            }
+            Some(Fault::Refuses) => return Err(error(ChainErrorKind::Refused)),
+            Some(Fault::Limited(after)) => {
+                let limited = error(ChainErrorKind::RateLimited);
+                return Err(ChainError { retry: RetryAdvice::After(after), ..limited });
+            }
+            None => {}
+        }
+        let hiccup = manner.hiccup.filter(|(every, _)| number.is_multiple_of(*every));
+        sleep(hiccup.map_or(manner.latency, |(_, time)| time)).await;
+        Ok(manner)
+    }
+}
+
+/// The header of a block; the hash of a block is its number.
+fn header(number: u64) -> Header {
+    let hash = |number: u64| B256::left_padding_from(&number.to_be_bytes());
+    let parent_hash = hash(number.saturating_sub(1));
+    let block = BlockHeader { number, hash: hash(number), parent_hash, timestamp_s: number };
+    Header { block, logs_bloom: Box::new(Bloom::ZERO), receipts_root: B256::ZERO }
+}
+
+pub(super) fn hash(number: u64) -> B256 {
+    header(number).block.hash
+}
+
+fn number(hash: B256) -> u64 {
+    hash.as_slice()[24..].iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+#[async_trait]
+impl ChainReader for Fake {
+    async fn chain_id(&self) -> Result<ChainId, ChainError> {
+        self.chain_ids.fetch_add(1, Ordering::Relaxed);
+        let manner = self.answer().await?;
+        Ok(ChainId::new(manner.chain).expect("an id"))
+    }
+
+    async fn header(&self, block: BlockTag) -> Result<Option<Header>, ChainError> {
+        let head = self.answer().await?.head;
+        let wanted = match block {
+            BlockTag::Number(number) => number,
+            BlockTag::Hash(hash) => number(hash),
+            _ => head,
+        };
+        Ok((wanted <= head).then(|| header(wanted)))
+    }
+
+    async fn logs(&self, span: LogSpan, _filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
+        let manner = self.answer().await?;
+        match span {
+            LogSpan::Block(hash) if number(hash) > manner.head => {
+                Err(ChainError::new(ChainErrorKind::UnknownBlock, "unknown block"))
+            }
+            LogSpan::Range(BlockRange { from, to }) if to - from >= manner.max_blocks => {
+                let suggested = Some(BlockRange { from, to: from + manner.max_blocks - 1 });
+                Err(ChainError::new(ChainErrorKind::RangeTooLarge { suggested }, "too large"))
+            }
+            _ => Ok(vec![]),
+        }
+    }
+
+    async fn receipts(&self, _block: &BlockHeader) -> Result<Option<Receipts>, ChainError> {
+        let tells = self.answer().await?.tells_receipts;
+        Ok(tells.then(|| Receipts { root: B256::ZERO, logs: vec![] }))
+    }
+
+    async fn code(&self, _address: Address, _at: BlockTag) -> Result<Bytes, ChainError> {
+        self.answer().await.map(|_| Bytes::from_static(&[1]))
+    }
+
+    fn range_size(&self, _filter: &LogFilter) -> u64 {
+        self.manner().max_blocks.min(1_000)
+    }
+}
+
+impl Source for Fake {
+    fn place(&self) -> &str {
+        &self.place
+    }
+
+    fn refuses(&self, _filter: &LogFilter, blocks: u64) -> bool {
+        blocks > self.manner().max_blocks
+    }
+
+    fn learned(&self) -> Vec<Learned> {
+        vec![]
+    }
+
+    fn save(&self, _name: String) -> SavedEndpoint {
+        SavedEndpoint::default()
+    }
+
+    fn restore(&self, _saved: SavedEndpoint) {}
+}

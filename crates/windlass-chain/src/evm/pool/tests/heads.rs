@@ -1,0 +1,100 @@
+//! Endpoints that have different heads.
+
+use std::time::Duration;
+
+use tokio::time::advance;
+use windlass_core::reader::{BlockTag, ChainErrorKind, ChainReader, LogFilter, LogSpan};
+
+use super::fake::{Fault, hash};
+use super::pool;
+use crate::evm::pool::EvmPool;
+
+async fn head(pool: &EvmPool) -> u64 {
+    pool.header(BlockTag::Latest).await.expect("an answer").expect("a head").block.number
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_one_does_not_have_is_asked_of_another() {
+    let (pool, fakes) = pool(3);
+    fakes[0].manner().head = 90;
+    fakes[1].manner().head = 95;
+    for number in 80..=100 {
+        let found = pool.header(BlockTag::Number(number)).await.expect("an answer");
+        assert_eq!(found.map(|header| header.block.number), Some(number));
+        let logs = pool.logs(LogSpan::Block(hash(number)), &LogFilter::default()).await;
+        assert_eq!(logs, Ok(vec![]), "block {number}");
+    }
+    let found = pool.headers(&[94, 95, 96, 97]).await.expect("headers");
+    assert!(found.iter().all(Option::is_some));
+    let block = pool.header(BlockTag::Number(100)).await.expect("an answer").expect("a block").block;
+    fakes.iter().take(2).for_each(|fake| fake.manner().tells_receipts = false);
+    assert!(pool.receipts(&block).await.expect("an answer").is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_has_is_none_after_a_bounded_number_of_questions() {
+    let (pool, fakes) = pool(5);
+    head(&pool).await;
+    let before: u64 = fakes.iter().map(|fake| fake.asked() - fake.chain_ids()).sum();
+    assert_eq!(pool.header(BlockTag::Number(101)).await, Ok(None));
+    let unknown = pool.logs(LogSpan::Block(hash(101)), &LogFilter::default()).await.expect_err("unknown");
+    assert_eq!(unknown.kind, ChainErrorKind::UnknownBlock);
+    let after: u64 = fakes.iter().map(|fake| fake.asked() - fake.chain_ids()).sum();
+    assert_eq!(after - before, 6, "three each");
+    assert_eq!(pool.headers(&[100, 101]).await.expect("headers").iter().flatten().count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_endpoint_is_asked_about_heads_while_it_is_well() {
+    let (pool, fakes) = pool(3);
+    for number in 100..160 {
+        fakes.iter().for_each(|fake| fake.manner().head = number);
+        assert_eq!(head(&pool).await, number);
+        pool.header(BlockTag::Number(number)).await.expect("an answer");
+        pool.logs(LogSpan::Block(hash(number)), &LogFilter::default()).await.expect("logs");
+    }
+    let mut asked: Vec<u64> = fakes.iter().map(|fake| fake.asked()).collect();
+    asked.sort_unstable();
+    assert!(asked[2] >= 170 && asked[1] <= 10, "{asked:?}");
+
+    let favourite = fakes.iter().max_by_key(|fake| fake.asked()).expect("one");
+    favourite.manner().fault = Some(Fault::Dead);
+    let before = favourite.asked();
+    for number in 160..200 {
+        fakes.iter().for_each(|fake| fake.manner().head = number);
+        assert_eq!(head(&pool).await, number);
+    }
+    assert!(favourite.asked() - before <= 4, "it is not insisted on");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_favourite_that_stands_still_does_not_stop_the_heads() {
+    let (pool, fakes) = pool(2);
+    assert_eq!(head(&pool).await, 100);
+    let stuck = usize::from(fakes[1].asked() > fakes[0].asked());
+    fakes[1 - stuck].manner().head = 150;
+    let mut seen = 100;
+    for _ in 0..10 {
+        advance(Duration::from_secs(1)).await;
+        seen = head(&pool).await;
+    }
+    assert_eq!(seen, 150);
+    let before = fakes[stuck].asked();
+    for number in 151..171 {
+        fakes[1 - stuck].manner().head = number;
+        assert_eq!(head(&pool).await, number);
+    }
+    assert!(fakes[stuck].asked() - before <= 1, "the other is the favourite now");
+}
+
+#[tokio::test(start_paused = true)]
+async fn logs_of_a_block_are_asked_of_who_told_of_the_block() {
+    let (pool, fakes) = pool(2);
+    head(&pool).await;
+    let favourite = usize::from(fakes[1].asked() > fakes[0].asked());
+    fakes[1 - favourite].manner().head = 120;
+    assert!(pool.header(BlockTag::Number(120)).await.expect("an answer").is_some());
+    let before = fakes[favourite].asked();
+    pool.logs(LogSpan::Block(hash(120)), &LogFilter::default()).await.expect("logs");
+    assert_eq!(fakes[favourite].asked(), before);
+}

@@ -1,0 +1,135 @@
+//! Limits, refusals and wrong chains.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, advance};
+use windlass_core::chain::{Address, Bytes};
+use windlass_core::error::RetryAdvice;
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader};
+
+use super::fake::Fault;
+use super::{chain, pool, pool_with};
+use crate::evm::pool::{EvmPool, PoolOptions};
+
+async fn code(pool: &EvmPool) -> Result<Bytes, ChainError> {
+    pool.code(Address::ZERO, BlockTag::Latest).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_endpoint_alone_is_asked_once_and_its_errors_are_told() {
+    let (pool, fakes) = pool(1);
+    code(&pool).await.expect("code");
+    assert_eq!((fakes[0].asked(), fakes[0].chain_ids()), (2, 1));
+    code(&pool).await.expect("code");
+    assert_eq!(fakes[0].asked(), 3);
+    fakes[0].manner().fault = Some(Fault::Refuses);
+    assert_eq!(code(&pool).await.expect_err("refused").kind, ChainErrorKind::Refused);
+    assert_eq!(fakes[0].asked(), 4);
+    assert!(pool.status()[0].healthy, "a refusal may be the question's fault");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_storm_of_limits_is_waited_out() {
+    let (pool, fakes) = pool(1);
+    code(&pool).await.expect("code");
+    fakes[0].manner().fault = Some(Fault::Limited(Duration::from_secs(3)));
+    let error = code(&pool).await.expect_err("limited");
+    assert_eq!(error.retry, RetryAdvice::After(Duration::from_secs(3)));
+    let (start, asked) = (Instant::now(), fakes[0].asked());
+    fakes[0].manner().fault = None;
+    for _ in 0..5 {
+        code(&pool).await.expect("after a wait");
+    }
+    assert!(start.elapsed() >= Duration::from_secs(3), "not asked before that");
+    assert_eq!(fakes[0].asked(), asked + 5);
+    assert_eq!(pool.status()[0].limited, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_limit_is_told_with_its_length_and_nobody_is_asked() {
+    let (pool, fakes) = pool(2);
+    for fake in &fakes {
+        fake.manner().fault = Some(Fault::Limited(Duration::from_secs(100)));
+    }
+    code(&pool).await.expect_err("both limited");
+    let asked: u64 = fakes.iter().map(|fake| fake.asked()).sum();
+    advance(Duration::from_secs(10)).await;
+    for _ in 0..50 {
+        let error = code(&pool).await.expect_err("left out");
+        assert_eq!(error.kind, ChainErrorKind::RateLimited);
+        assert_eq!(error.retry, RetryAdvice::After(Duration::from_secs(90)));
+        assert!(error.message.contains("http://a") && error.message.contains("http://b"), "{error}");
+    }
+    assert_eq!(fakes.iter().map(|fake| fake.asked()).sum::<u64>(), asked);
+    assert_eq!(pool.concurrency(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_one_is_limited_the_other_answers() {
+    let (pool, fakes) = pool(2);
+    fakes[0].manner().fault = Some(Fault::Limited(Duration::from_secs(60)));
+    for _ in 0..100 {
+        code(&pool).await.expect("code");
+    }
+    assert_eq!(fakes[0].asked(), 1);
+    assert!(pool.status()[0].left_out_ms.is_some_and(|ms| ms > 50_000));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_of_another_chain_is_left_out_and_named() {
+    let (pool, fakes) = pool(3);
+    fakes[1].manner().chain = 5;
+    for _ in 0..20 {
+        code(&pool).await.expect("code");
+    }
+    assert_eq!(pool.chain_id().await, Ok(chain()));
+    let status = &pool.status()[1];
+    assert!(!status.healthy);
+    assert_eq!(status.trouble.as_deref(), Some("http://b serves chain 5, not 137"));
+    assert_eq!(fakes[1].asked(), fakes[1].chain_ids(), "it is asked nothing else");
+}
+
+#[tokio::test(start_paused = true)]
+async fn if_all_serve_another_chain_the_error_says_so() {
+    let (pool, fakes) = pool_with(5, PoolOptions { patience: Duration::ZERO, ..PoolOptions::default() });
+    fakes.iter().for_each(|fake| fake.manner().chain = 5);
+    let error = pool.chain_id().await.expect_err("wrong");
+    assert_eq!(error.kind, ChainErrorKind::Refused);
+    assert!(error.message.ends_with("serves chain 5, not 137"), "{error}");
+    let error = pool.chain_id().await.expect_err("still wrong");
+    assert!(error.message.contains("http://e serves chain 5"), "{error}");
+    fakes[4].manner().chain = 137;
+    advance(Duration::from_secs(60)).await;
+    assert_eq!(pool.chain_id().await, Ok(chain()), "it has been put right");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_refuses_what_another_answers_is_left_out() {
+    let (pool, fakes) = pool(2);
+    fakes[0].manner().fault = Some(Fault::Refuses);
+    for _ in 0..100 {
+        code(&pool).await.expect("the other answers");
+    }
+    assert!(fakes[0].asked() <= 8, "{}", fakes[0].asked());
+    fakes[1].manner().fault = Some(Fault::Refuses);
+    advance(Duration::from_secs(60)).await;
+    let before = fakes[1].asked();
+    for _ in 0..10 {
+        assert_eq!(code(&pool).await.expect_err("both refuse").kind, ChainErrorKind::Refused);
+    }
+    assert_eq!(fakes[1].asked() - before, 10, "what nobody answers is held against nobody");
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_that_nobody_waits_for_hold_no_turn() {
+    let (pool, fakes) = pool(1);
+    code(&pool).await.expect("code");
+    fakes[0].manner().fault = Some(Fault::Silent);
+    for _ in 0..50 {
+        let asked = tokio::time::timeout(Duration::from_millis(10), code(&pool)).await;
+        assert!(asked.is_err(), "it is silent");
+    }
+    fakes[0].manner().fault = None;
+    code(&pool).await.expect("there is a turn");
+    assert_eq!(pool.status()[0].in_flight, 0);
+}

@@ -1,0 +1,110 @@
+//! A chain's endpoints, ready to be asked.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use secrecy::{ExposeSecret, SecretString};
+use windlass_chain::evm::{EvmHeads, EvmPool, EvmRpc, HeadsOptions, LearnOptions, PoolOptions, RpcError};
+use windlass_core::chain::ChainId;
+use windlass_core::code::Code;
+use windlass_core::reader::{ChainError, ChainErrorKind};
+
+use super::learned::Learns;
+use crate::config::chain::{Chain, ChainName};
+use crate::failure::Failure;
+
+/// How long an endpoint may take to say which chain it serves.
+const CHAIN_ID_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The endpoints of one chain.
+pub(crate) struct Endpoints {
+    /// The chain's name.
+    pub(crate) name: ChainName,
+    /// The chain's id.
+    pub(crate) id: ChainId,
+    /// All of them behind one port.
+    pub(crate) pool: Arc<EvmPool>,
+    urls: Vec<SecretString>,
+}
+
+impl Endpoints {
+    /// Reads what is secret; asks nobody anything.
+    pub(crate) fn open(name: &ChainName, chain: &Chain) -> Result<Self, Failure> {
+        let urls = chain.rpc.iter().map(|url| url.resolve()).collect::<Result<Vec<_>, _>>().map_err(|error| {
+            Failure::coded(Code::SecretMissing, error)
+                .hint(format_args!("set it for this process, or change `rpc` in `[chain.{name}]`"))
+        })?;
+        let exposed: Vec<&str> = urls.iter().map(ExposeSecret::expose_secret).collect();
+        let max_blocks = chain.max_range.get();
+        let learn = LearnOptions { max_blocks, ..LearnOptions::default() };
+        let pool = EvmPool::new(&exposed, chain.id, PoolOptions { learn, ..PoolOptions::default() })?;
+        Ok(Self { name: name.clone(), id: chain.id, pool: Arc::new(pool), urls })
+    }
+
+    /// News of heads, where an endpoint announces them.
+    pub(crate) fn heads(&self) -> Result<Option<EvmHeads>, Failure> {
+        let exposed: Vec<&str> = self.urls.iter().map(ExposeSecret::expose_secret).collect();
+        let heads = EvmHeads::start(&exposed, self.id, HeadsOptions::default())?;
+        Ok((heads.endpoints() > 0).then_some(heads))
+    }
+
+    /// Makes sure that every endpoint that answers serves this chain, and that one answers.
+    pub(crate) async fn check_chain(&self) -> Result<(), Failure> {
+        let mut asked = tokio::task::JoinSet::new();
+        for url in self.urls.clone() {
+            asked.spawn(async move {
+                let rpc = EvmRpc::with_timeout(url.expose_secret(), CHAIN_ID_TIMEOUT)?;
+                Ok::<_, RpcError>((rpc.place().to_owned(), rpc.chain_id().await?))
+            });
+        }
+        let (mut confirmed, mut trouble) = (0, None);
+        for answer in asked.join_all().await {
+            match answer {
+                Ok((place, found)) if found != self.id => return Err(self.wrong_chain(&place, found)),
+                Ok(_) => confirmed += 1,
+                Err(error) => trouble = trouble.or(Some(error)),
+            }
+        }
+        match trouble {
+            Some(error) if confirmed == 0 => Err(error.into()),
+            Some(error) => {
+                tracing::warn!(chain = %self.name, %error, "an endpoint does not answer; the others do");
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn wrong_chain(&self, place: &str, found: ChainId) -> Failure {
+        let message = format!("{place} serves chain {found}, not {}", self.id);
+        Failure::coded(Code::RpcWrongChain, message)
+            .hint(format_args!("correct `id` or `rpc` in `[chain.{}]`", self.name))
+    }
+}
+
+impl Learns for EvmPool {
+    fn save(&self) -> String {
+        self.export()
+    }
+
+    fn restore(&self, text: &str) {
+        Self::restore(self, text);
+    }
+}
+
+impl From<ChainError> for Failure {
+    fn from(error: ChainError) -> Self {
+        let (code, hint) = match error.kind {
+            ChainErrorKind::Unreachable => {
+                (Code::RpcUnreachable, "check the URL, and that the node runs and can be reached from here")
+            }
+            ChainErrorKind::RateLimited | ChainErrorKind::RangeTooLarge { .. } => {
+                (Code::RpcLimited, "wait, or use an endpoint with a higher limit")
+            }
+            ChainErrorKind::UnknownBlock | ChainErrorKind::Malformed | ChainErrorKind::Refused => {
+                (Code::RpcFailed, "the message has the provider's words; `windlass doctor` looks closer")
+            }
+        };
+        Self::coded(code, error).hint(hint)
+    }
+}

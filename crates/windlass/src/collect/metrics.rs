@@ -1,0 +1,134 @@
+//! How far everything is, in numbers for Prometheus. Every name is here.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge};
+use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use windlass_chain::evm::EvmPool;
+
+use super::progress::{ChainView, IndexView, Overview};
+
+/// The chain's newest block.
+const HEAD_BLOCK: &str = "windlass_collect_head_block";
+/// The chain's newest final block.
+const FINALIZED_BLOCK: &str = "windlass_collect_finalized_block";
+/// The last block that the head has behind it.
+const FOLLOWED_BLOCK: &str = "windlass_collect_followed_block";
+/// Blocks of an index that are missing to the head.
+const LAG_BLOCKS: &str = "windlass_collect_lag_blocks";
+/// Rows that an index has gained since it exists.
+const EVENTS_TOTAL: &str = "windlass_collect_events_total";
+/// Ranges that are open, and those that were given up.
+const RANGES: &str = "windlass_collect_ranges";
+/// How often stored blocks were taken back.
+const REORGS_TOTAL: &str = "windlass_collect_reorgs_total";
+/// Whether collecting a chain has stopped.
+const HALTED: &str = "windlass_collect_halted";
+/// Logs that do not fit their event.
+const MISFITS: &str = "windlass_collect_misfits";
+/// Questions to an endpoint.
+const RPC_REQUESTS_TOTAL: &str = "windlass_collect_rpc_requests_total";
+/// Questions that an endpoint failed to answer.
+const RPC_ERRORS_TOTAL: &str = "windlass_collect_rpc_errors_total";
+/// How often an endpoint wanted fewer questions.
+const RPC_LIMITED_TOTAL: &str = "windlass_collect_rpc_limited_total";
+/// How long an endpoint's answers take, on average.
+const RPC_LATENCY: &str = "windlass_collect_rpc_latency_seconds";
+/// Whether nothing speaks against an endpoint.
+const RPC_HEALTHY: &str = "windlass_collect_rpc_healthy";
+/// How long answers take, by method, hedges and second tries included.
+pub(super) const RPC_SECONDS: &str = "windlass_collect_rpc_seconds";
+
+/// The bounds of histograms, in seconds.
+const BUCKETS: [f64; 10] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
+
+/// Keeps numbers from now on; once a process.
+pub(crate) fn install() -> Result<PrometheusHandle, BuildError> {
+    let handle = PrometheusBuilder::new().set_buckets(&BUCKETS)?.install_recorder()?;
+    describe_gauge!(HEAD_BLOCK, "the chain's newest block");
+    describe_gauge!(FINALIZED_BLOCK, "the chain's newest final block");
+    describe_gauge!(FOLLOWED_BLOCK, "the last block that the head has behind it");
+    describe_gauge!(LAG_BLOCKS, "blocks of an index that are missing to the head");
+    describe_counter!(EVENTS_TOTAL, "rows that an index has gained");
+    describe_gauge!(RANGES, "block ranges by state: open or dead");
+    describe_counter!(REORGS_TOTAL, "how often stored blocks were taken back");
+    describe_gauge!(HALTED, "1 while collecting the chain has stopped");
+    describe_gauge!(MISFITS, "logs that do not fit their event, kept as they came");
+    describe_counter!(RPC_REQUESTS_TOTAL, "questions to an endpoint");
+    describe_counter!(RPC_ERRORS_TOTAL, "questions that an endpoint failed to answer");
+    describe_counter!(RPC_LIMITED_TOTAL, "how often an endpoint wanted fewer questions");
+    describe_gauge!(RPC_LATENCY, "how long an endpoint's answers take on average, in seconds");
+    describe_gauge!(RPC_HEALTHY, "1 while nothing speaks against the endpoint");
+    describe_histogram!(RPC_SECONDS, "how long answers take, by method, in seconds");
+    Ok(handle)
+}
+
+/// The pools of this process, by the chain's name.
+pub(crate) type Pools = BTreeMap<String, Arc<EvmPool>>;
+
+/// How often numbers are set when nothing is seen.
+const INTERVAL: Duration = Duration::from_secs(5);
+
+/// Sets the numbers whenever something was seen.
+pub(crate) async fn run(mut seen: watch::Receiver<Overview>, pools: Pools, shutdown: CancellationToken) {
+    loop {
+        record(&seen.borrow_and_update(), &pools);
+        tokio::select! {
+            () = shutdown.cancelled() => return,
+            changed = tokio::time::timeout(INTERVAL, seen.changed()) => {
+                if matches!(changed, Ok(Err(_))) {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+fn record(overview: &Overview, pools: &Pools) {
+    overview.chains.iter().for_each(record_chain);
+    overview.indexes.iter().for_each(record_index);
+    for (chain, pool) in pools {
+        record_pool(chain, pool);
+    }
+}
+
+fn record_chain(view: &ChainView) {
+    let chain = view.name.clone().unwrap_or_else(|| view.id.to_string());
+    let blocks = [(HEAD_BLOCK, view.head), (FINALIZED_BLOCK, view.finalized), (FOLLOWED_BLOCK, view.followed)];
+    for (name, block) in blocks {
+        if let Some(block) = block {
+            gauge!(name, "chain" => chain.clone()).set(block as f64);
+        }
+    }
+    for (state, count) in [("open", view.open_ranges), ("dead", view.dead_ranges)] {
+        gauge!(RANGES, "chain" => chain.clone(), "state" => state).set(count as f64);
+    }
+    counter!(REORGS_TOTAL, "chain" => chain.clone()).absolute(view.reorgs);
+    gauge!(HALTED, "chain" => chain.clone()).set(u8::from(view.halt.is_some()));
+    gauge!(MISFITS, "chain" => chain).set(view.misfits as f64);
+}
+
+fn record_index(view: &IndexView) {
+    let name = view.name.to_string();
+    counter!(EVENTS_TOTAL, "index" => name.clone()).absolute(view.events);
+    if let Some(lag) = view.lag_blocks {
+        gauge!(LAG_BLOCKS, "index" => name).set(lag as f64);
+    }
+}
+
+fn record_pool(chain: &str, pool: &EvmPool) {
+    for endpoint in pool.status() {
+        let labels = [("chain", chain.to_owned()), ("place", endpoint.place)];
+        counter!(RPC_REQUESTS_TOTAL, &labels).absolute(endpoint.requests);
+        counter!(RPC_ERRORS_TOTAL, &labels).absolute(endpoint.errors);
+        counter!(RPC_LIMITED_TOTAL, &labels).absolute(endpoint.limited);
+        gauge!(RPC_HEALTHY, &labels).set(u8::from(endpoint.healthy));
+        if let Some(latency_ms) = endpoint.latency_ms {
+            gauge!(RPC_LATENCY, &labels).set(latency_ms / 1_000.0);
+        }
+    }
+}

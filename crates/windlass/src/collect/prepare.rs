@@ -1,0 +1,147 @@
+//! From checked configuration to what the loops run on: first blocks, tables, and a
+//! catalog of sources for each chain.
+
+use std::sync::Arc;
+
+use windlass_core::abi::Decoder;
+use windlass_core::chain::Address;
+use windlass_core::code::Code;
+use windlass_core::commit::{Commit, Write};
+use windlass_core::error::StoreError;
+use windlass_core::finality::Finality;
+use windlass_core::index::{IndexSpec, Start};
+use windlass_core::name::{NameError, Owner};
+use windlass_core::plan::Plan;
+use windlass_core::store::{Store, TableInfo};
+use windlass_core::table::TableSpec;
+use windlass_engine::collect::catalog::{Catalog, CatalogEntry};
+use windlass_engine::collect::chain::CollectOptions;
+use windlass_engine::collect::deployment::{DeploymentError, deployed_at, deployment_key};
+use windlass_engine::collect::names::ChainNames;
+
+use super::draft::Draft;
+use super::endpoints::Endpoints;
+use super::{change, preflight};
+use crate::config::chain::{self, Chain};
+use crate::failure::Failure;
+
+/// What is collected of one chain.
+pub(crate) async fn catalog(
+    store: &dyn Store,
+    endpoints: &Endpoints,
+    drafts: &[Draft],
+) -> Result<Catalog, Failure> {
+    let stored = store.list_tables().await?;
+    let drafts: Vec<&Draft> = drafts.iter().filter(|draft| draft.chain() == endpoints.id).collect();
+    let plan = plan(store, endpoints).await?;
+    for draft in &drafts {
+        if let Some(conflict) = change::conflict(draft, &stored, &plan) {
+            return Err(change::refusal(draft, conflict));
+        }
+    }
+    let specs = specs(&drafts, &stored)?;
+    let mut entries = Vec::new();
+    for (draft, spec) in drafts.iter().zip(&specs) {
+        for contract in draft.contracts() {
+            let start = start(store, endpoints, draft, *contract).await?;
+            entries.extend(spec.events.iter().map(|(event, table)| CatalogEntry {
+                table: table.clone(),
+                decoder: Arc::new(Decoder::new(event)),
+                contract: *contract,
+                start,
+            }));
+        }
+    }
+    let tables: Vec<Arc<TableSpec>> = specs.iter().flat_map(IndexSpec::tables).collect();
+    let made = store.create_tables(&tables).await.map_err(|error| not_made(error, &tables))?;
+    for table in made {
+        tracing::info!(%table, "a table was made");
+    }
+    Ok(Catalog::new(endpoints.id, entries))
+}
+
+/// How a chain is collected, as it is configured.
+pub(crate) fn options(chain: &Chain, owner: Owner) -> CollectOptions {
+    let finality = match chain.finality {
+        chain::Finality::Finalized => Finality::Finalized,
+        chain::Finality::Safe => Finality::Safe,
+        chain::Finality::Depth(blocks) => Finality::Depth(blocks.into()),
+    };
+    CollectOptions {
+        finality,
+        lease_ttl: chain.lease_ttl.get(),
+        batch_size: chain.batch_size.get(),
+        historical_interval: chain.historical_poll_interval.get(),
+        realtime_interval: chain.realtime_poll_interval.get(),
+        max_range_blocks: chain.max_range.get(),
+        ..CollectOptions::new(chain.id, owner)
+    }
+}
+
+async fn plan(store: &dyn Store, endpoints: &Endpoints) -> Result<Plan, Failure> {
+    let names = ChainNames::new(endpoints.id).map_err(unnamed)?;
+    let Some(text) = store.state(&names.plan).await? else { return Ok(Plan::default()) };
+    serde_json::from_str(&text).map_err(|error| {
+        let message = format!("what is stored as {} makes no sense: {error}", names.plan);
+        Failure::from(StoreError::Other(message))
+    })
+}
+
+/// The indexes with their tables. Those that exist keep their names.
+fn specs(drafts: &[&Draft], stored: &[TableInfo]) -> Result<Vec<IndexSpec>, Failure> {
+    let mut taken: Vec<Arc<TableSpec>> = stored.iter().map(|info| info.spec.clone()).collect();
+    let mut specs = Vec::with_capacity(drafts.len());
+    for draft in drafts {
+        let spec = draft.named(&taken)?;
+        taken.extend(spec.tables());
+        specs.push(spec);
+    }
+    Ok(specs)
+}
+
+/// The first block of a contract. A deployment is searched for once, and kept.
+async fn start(
+    store: &dyn Store,
+    endpoints: &Endpoints,
+    draft: &Draft,
+    contract: Address,
+) -> Result<u64, Failure> {
+    if let Start::Block(block) = draft.start() {
+        return Ok(block);
+    }
+    let key = deployment_key(draft.name.identifier().as_str(), contract).map_err(unnamed)?;
+    if let Some(block) = store.state(&key).await?.and_then(|text| text.parse().ok()) {
+        return Ok(block);
+    }
+    let found = deployed_at(&*endpoints.pool, contract).await;
+    let block = found.map_err(|error| not_found(error, endpoints, draft))?;
+    let write = Write::PutState { key, value: Some(block.to_string()) };
+    store.commit(Commit::of(vec![write])).await?;
+    tracing::info!(index = %draft.name, %contract, block, "the contract's deployment was found");
+    Ok(block)
+}
+
+fn not_found(error: DeploymentError, endpoints: &Endpoints, draft: &Draft) -> Failure {
+    match error {
+        DeploymentError::NoContract { contract } => preflight::no_contract(contract, endpoints, draft),
+        DeploymentError::Chain(error) => error.into(),
+        DeploymentError::NoState { .. } => Failure::coded(Code::RpcFailed, error).hint(format_args!(
+            "an archive node can tell; or write the block into `start` of `[index.{}]`",
+            draft.name
+        )),
+    }
+}
+
+fn not_made(error: StoreError, tables: &[Arc<TableSpec>]) -> Failure {
+    let StoreError::TableConflict { table, .. } = &error else { return error.into() };
+    let index = tables.iter().find(|wanted| wanted.name == *table).map(|wanted| wanted.index.to_string());
+    let hint = format!(
+        "give the index another name, or remove what was collected: `windlass index drop {} --data --yes`",
+        index.unwrap_or_else(|| "NAME".to_owned())
+    );
+    Failure::from(error).hint(hint)
+}
+
+fn unnamed(error: NameError) -> Failure {
+    Failure::unexpected(error)
+}
