@@ -11,7 +11,8 @@ pub(crate) async fn find_table(store: &dyn Store, index: &str, event: &str) -> A
     if let Some(table) = tables.iter().find(|table| table.spec.name.as_str() == event) {
         return Ok(table.clone());
     }
-    let mut named: Vec<TableInfo> = tables.iter().filter(|table| table.spec.event == event).cloned().collect();
+    let mut named: Vec<TableInfo> =
+        tables.iter().filter(|table| table.spec.event == event).cloned().collect();
     match (named.pop(), named.is_empty()) {
         (Some(table), true) => Ok(table),
         (Some(last), false) => Err(ambiguous(index, event, named.iter().chain([&last]))),

@@ -61,7 +61,8 @@ impl PageCursor {
     /// Reads what [`Self::write`] wrote for the same question.
     pub(crate) fn read(text: &str, fingerprint: Fingerprint) -> Result<Self, ApiError> {
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok();
-        let bytes: [u8; CURSOR_BYTES] = bytes.and_then(|bytes| bytes.try_into().ok()).ok_or_else(no_cursor)?;
+        let bytes: [u8; CURSOR_BYTES] =
+            bytes.and_then(|bytes| bytes.try_into().ok()).ok_or_else(no_cursor)?;
         let order = match bytes[..2] {
             [VERSION, 0] => RowOrder::OldestFirst,
             [VERSION, 1] => RowOrder::NewestFirst,
@@ -142,7 +143,8 @@ mod tests {
         let cursor = PageCursor { order: RowOrder::OldestFirst, key: RowKey { block: 7, log_index: 3 } };
         let text = cursor.write(asked);
         assert_eq!(PageCursor::read(&text, asked), Ok(cursor));
-        for other in [Fingerprint::of(&table("u"), &[one.clone(), two]), Fingerprint::of(&table("t"), &[one])] {
+        for other in [Fingerprint::of(&table("u"), &[one.clone(), two]), Fingerprint::of(&table("t"), &[one])]
+        {
             assert_eq!(PageCursor::read(&text, other).unwrap_err().code, ErrorCode::InvalidCursor);
         }
     }

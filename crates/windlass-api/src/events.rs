@@ -1,7 +1,7 @@
 //! Rows of an event, by page, and how many there are.
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -10,6 +10,7 @@ use windlass_core::value_text::RowJson;
 
 use crate::catalog::find_table;
 use crate::error::{ApiError, ApiResult, ErrorBody};
+use crate::extract::{EventPath, Pairs};
 use crate::filter::{Asked, within_blocks};
 use crate::limits::{DEFAULT_PAGE_ROWS, MAX_PAGE_ROWS};
 use crate::page::PageQuery;
@@ -49,7 +50,7 @@ struct PageBody {
 #[utoipa::path(get, path = "/api/v1/events/{index}/{event}", tag = "events",
     params(
         ("index" = String, Path, description = "the index's name"),
-        ("event" = String, Path, description = "the event's name, or its table's where the index has several of that name"),
+        ("event" = String, Path, description = "the event's name, or its table's where there are several"),
         ("order" = Option<String>, Query, description = "`desc`, newest first (default), or `asc`"),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "rows a page, by default 100"),
         ("cursor" = Option<String>, Query, description = "`page.next_cursor` of the page before"),
@@ -59,11 +60,15 @@ struct PageBody {
         ("from" = Option<String>, Query, description = "RFC 3339, a date, or seconds since 1970; included"),
         ("to" = Option<String>, Query, description = "likewise; not included"),
     ),
-    responses((status = 200, body = EventsBody), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+    responses(
+        (status = 200, description = "the answer", body = EventsBody),
+        (status = 400, description = "the question makes no sense", body = ErrorBody),
+        (status = 404, description = "there is no such index or event", body = ErrorBody),
+    ))]
 pub(crate) async fn events(
     State(state): State<ApiState>,
-    Path((index, event)): Path<(String, String)>,
-    Query(pairs): Query<Vec<(String, String)>>,
+    EventPath { index, event }: EventPath,
+    Pairs(pairs): Pairs,
 ) -> ApiResult<Response> {
     let table = find_table(state.store(), &index, &event).await?;
     let asked = Asked::read(&table.spec, &OWN, pairs)?;
@@ -101,11 +106,15 @@ pub(crate) struct CountBody {
         ("index" = String, Path, description = "the index's name"),
         ("event" = String, Path, description = "the event's name, or its table's"),
     ),
-    responses((status = 200, body = CountBody), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+    responses(
+        (status = 200, description = "the answer", body = CountBody),
+        (status = 400, description = "the question makes no sense", body = ErrorBody),
+        (status = 404, description = "there is no such index or event", body = ErrorBody),
+    ))]
 pub(crate) async fn count(
     State(state): State<ApiState>,
-    Path((index, event)): Path<(String, String)>,
-    Query(pairs): Query<Vec<(String, String)>>,
+    EventPath { index, event }: EventPath,
+    Pairs(pairs): Pairs,
 ) -> ApiResult<Json<CountBody>> {
     let table = find_table(state.store(), &index, &event).await?;
     let asked = Asked::read(&table.spec, &[], pairs)?;

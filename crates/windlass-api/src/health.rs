@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use windlass_core::code::Code;
 
-use crate::error::{ApiError, ErrorCode};
+use crate::error::{ApiError, ErrorBody, ErrorCode};
 use crate::limits::MAX_LISTED_REASONS;
 use crate::ports::Reason;
 use crate::state::ApiState;
@@ -22,13 +22,15 @@ const TEXT: &str = "text/plain; charset=utf-8";
 const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Shows that the API is there.
-#[utoipa::path(get, path = "/", tag = "health", responses((status = 200, body = String, content_type = "text/plain")))]
+#[utoipa::path(get, path = "/", tag = "health",
+    responses((status = 200, description = "`Api Running`", body = String, content_type = "text/plain")))]
 pub(crate) async fn root() -> impl IntoResponse {
     ([(CONTENT_TYPE, TEXT)], "Api Running")
 }
 
 /// Shows that the process lives.
-#[utoipa::path(get, path = "/healthz", tag = "health", responses((status = 200, body = String, content_type = "text/plain")))]
+#[utoipa::path(get, path = "/healthz", tag = "health",
+    responses((status = 200, description = "`ok`", body = String, content_type = "text/plain")))]
 pub(crate) async fn healthz() -> impl IntoResponse {
     ([(CONTENT_TYPE, TEXT)], "ok")
 }
@@ -57,7 +59,11 @@ impl From<Reason> for ReasonBody {
 
 /// Says whether the process does all it should: the store answers, no chain is
 /// stopped, no range was given up.
-#[utoipa::path(get, path = "/readyz", tag = "health", responses((status = 200, body = ReadyBody), (status = 503, body = ReadyBody)))]
+#[utoipa::path(get, path = "/readyz", tag = "health",
+    responses(
+        (status = 200, description = "it is", body = ReadyBody),
+        (status = 503, description = "it is not, and why", body = ReadyBody),
+    ))]
 pub(crate) async fn readyz(State(state): State<ApiState>) -> Response {
     let mut reasons: Vec<Reason> = store_reason(&state).await.into_iter().collect();
     if let Some(readiness) = &state.parts.readiness {
@@ -76,13 +82,19 @@ async fn store_reason(state: &ApiState) -> Option<Reason> {
     let (code, message) = match answer {
         Ok(Ok(_)) => return None,
         Ok(Err(error)) => (error.code(), error.to_string()),
-        Err(_) => (Code::DatabaseBusy, format!("the database did not answer within {MAX_STORE_ANSWER_MS} ms")),
+        Err(_) => {
+            (Code::DatabaseBusy, format!("the database did not answer within {MAX_STORE_ANSWER_MS} ms"))
+        }
     };
     Some(Reason { code, message, subject: "store".to_owned() })
 }
 
 /// Numbers for Prometheus; 404 where nobody keeps them.
-#[utoipa::path(get, path = "/metrics", tag = "health", responses((status = 200, body = String, content_type = "text/plain"), (status = 404, body = crate::error::ErrorBody)))]
+#[utoipa::path(get, path = "/metrics", tag = "health",
+    responses(
+        (status = 200, description = "in the text format of Prometheus", body = String, content_type = "text/plain"),
+        (status = 404, description = "no metrics are kept", body = ErrorBody),
+    ))]
 pub(crate) async fn metrics(State(state): State<ApiState>) -> Response {
     match &state.parts.metrics {
         Some(handle) => ([(CONTENT_TYPE, PROMETHEUS)], handle.render()).into_response(),

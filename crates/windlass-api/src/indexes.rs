@@ -70,7 +70,8 @@ pub(crate) struct ProgressBody {
 }
 
 /// Lists the indexes with their tables, rows, progress and gaps.
-#[utoipa::path(get, path = "/api/v1/indexes", tag = "indexes", responses((status = 200, body = IndexesBody)))]
+#[utoipa::path(get, path = "/api/v1/indexes", tag = "indexes",
+    responses((status = 200, description = "by name", body = IndexesBody)))]
 pub(crate) async fn indexes(State(state): State<ApiState>) -> ApiResult<Json<IndexesBody>> {
     Ok(Json(IndexesBody { data: list(&state.parts).await? }))
 }

@@ -13,6 +13,7 @@
 //! | `state`, `router`, `guard`, `error` | what handlers share, where they stand, what stands around them |
 //! | `health` | is it alive, is it ready, metrics |
 //! | `fees/` | `/fees`, as the fee collector's users know it |
+//! | `extract` | what handlers take out of a URL |
 //! | `catalog` | which table an index and an event name |
 //! | `filter/` | from parameters to conditions |
 //! | `cursor` | where a page ended, as opaque text |
@@ -26,6 +27,7 @@ mod catalog;
 mod cursor;
 mod error;
 mod events;
+mod extract;
 mod fees;
 mod filter;
 mod graphql;

@@ -14,7 +14,8 @@ use crate::router::routes;
 #[openapi(
     info(
         title = "Windlass",
-        description = "What was collected from chains, over HTTP. Integers that need more than 64 bits are decimal strings.",
+        description = "What was collected from chains, over HTTP. \
+                       Integers that need more than 64 bits are decimal strings.",
     ),
     tags(
         (name = "events", description = "rows of events: by page, counted, added up, as they come"),
@@ -32,7 +33,8 @@ pub fn openapi_json() -> Result<String, serde_json::Error> {
 }
 
 /// Describes the API.
-#[utoipa::path(get, path = "/openapi.json", tag = "health", responses((status = 200, body = Object)))]
+#[utoipa::path(get, path = "/openapi.json", tag = "health",
+    responses((status = 200, description = "this", body = Object)))]
 pub(crate) async fn openapi() -> Response {
     static TEXT: LazyLock<Result<String, serde_json::Error>> = LazyLock::new(openapi_json);
     match &*TEXT {

@@ -20,7 +20,10 @@ use crate::{events, fees, graphql, guard, health, indexes, openapi, stream, sum}
 
 /// Every path, for the description.
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {
-    OpenApiRouter::with_openapi(Described::openapi()).merge(health_routes()).merge(fee_routes()).merge(data_routes())
+    OpenApiRouter::with_openapi(Described::openapi())
+        .merge(health_routes())
+        .merge(fee_routes())
+        .merge(data_routes())
 }
 
 /// Answered whatever else is under way.
@@ -88,7 +91,12 @@ fn cors(origins: &[String]) -> Result<Option<CorsLayer>, BindError> {
         AllowOrigin::list(origins.iter().map(|origin| value(origin)).collect::<Result<Vec<_>, _>>()?)
     };
     let headers = [CONTENT_TYPE, HeaderName::from_static("last-event-id")];
-    Ok(Some(CorsLayer::new().allow_origin(allowed).allow_methods([Method::GET, Method::POST]).allow_headers(headers)))
+    Ok(Some(
+        CorsLayer::new()
+            .allow_origin(allowed)
+            .allow_methods([Method::GET, Method::POST])
+            .allow_headers(headers),
+    ))
 }
 
 fn value(origin: &str) -> Result<HeaderValue, BindError> {

@@ -100,8 +100,8 @@ impl Api {
         format!("http://{}", self.address)
     }
 
-    /// Serves until told to stop; then finishes what is under way, streams apart,
-    /// which are ended: their readers know how to resume.
+    /// Serves until told to stop; then finishes what is under way, within
+    /// [`MAX_STOP_MS`]. Streams are ended at once: their readers know how to resume.
     pub async fn run(self, shutdown: CancellationToken) {
         let Self { listener, router, state, slots, .. } = self;
         state.tasks.spawn(upkeep(state.clone()));
@@ -112,9 +112,7 @@ impl Api {
         drop(listener);
         state.stop.cancel();
         state.tasks.close();
-        if tokio::time::timeout(Duration::from_millis(MAX_STOP_MS), state.tasks.wait()).await.is_err() {
-            tracing::warn!("requests were still under way when the API stopped");
-        }
+        state.tasks.wait().await;
     }
 }
 
@@ -157,10 +155,12 @@ async fn serve(stream: TcpStream, router: Router, slot: OwnedSemaphorePermit, st
     let mut ended = stop.run_until_cancelled(connection.as_mut()).await;
     if ended.is_none() {
         connection.as_mut().graceful_shutdown();
-        ended = Some(connection.await);
+        ended = tokio::time::timeout(Duration::from_millis(MAX_STOP_MS), connection).await.ok();
     }
-    if let Some(Err(error)) = ended {
-        tracing::trace!(%error, "a connection broke");
+    match ended {
+        None => tracing::warn!("a request was still under way when the API stopped"),
+        Some(Err(error)) => tracing::trace!(%error, "a connection broke"),
+        Some(Ok(())) => {}
     }
     drop(slot);
 }

@@ -24,7 +24,7 @@ pub struct ApiParts {
     pub progress: Option<Arc<dyn ProgressSource>>,
     /// The recorder behind `/metrics`.
     pub metrics: Option<PrometheusHandle>,
-    /// Wakes streams when something was committed in this process.
+    /// Wakes streams: whoever commits in this process calls `notify_waiters`.
     pub wake: Arc<Notify>,
 }
 

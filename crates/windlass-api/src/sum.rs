@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -14,6 +14,7 @@ use windlass_core::value_text::ValueJson;
 
 use crate::catalog::find_table;
 use crate::error::{ApiError, ApiResult, ErrorBody};
+use crate::extract::{EventPath, Pairs};
 use crate::filter::{Asked, named_place, within_blocks};
 use crate::limits::MAX_GROUPS;
 use crate::state::ApiState;
@@ -60,11 +61,15 @@ pub(crate) struct Total {
         ("by" = Option<String>, Query, description = "a column, or `address`: one total for each of its values"),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "groups, by default 1000"),
     ),
-    responses((status = 200, body = SumBody), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+    responses(
+        (status = 200, description = "the answer", body = SumBody),
+        (status = 400, description = "the question makes no sense", body = ErrorBody),
+        (status = 404, description = "there is no such index or event", body = ErrorBody),
+    ))]
 pub(crate) async fn sum(
     State(state): State<ApiState>,
-    Path((index, event)): Path<(String, String)>,
-    Query(pairs): Query<Vec<(String, String)>>,
+    EventPath { index, event }: EventPath,
+    Pairs(pairs): Pairs,
 ) -> ApiResult<Json<SumBody>> {
     let table = find_table(state.store(), &index, &event).await?;
     let asked = Asked::read(&table.spec, &OWN, pairs)?;
@@ -95,7 +100,8 @@ impl TotalQuery<'_> {
         let mut groups = store.sum_rows(&SumQuery { conditions, ..query }).await?;
         let truncated = groups.len() > self.limit as usize;
         groups.truncate(self.limit as usize);
-        let data = groups.into_iter().map(|group| self.total(by.as_ref(), group)).collect::<ApiResult<_>>()?;
+        let data =
+            groups.into_iter().map(|group| self.total(by.as_ref(), group)).collect::<ApiResult<_>>()?;
         Ok(SumBody { data, truncated })
     }
 

@@ -13,7 +13,7 @@ mod rows;
 mod seek;
 
 use axum::Json;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -25,6 +25,7 @@ use windlass_core::table::{ColumnKind, EventRow, TableSpec, Value};
 
 use self::query::FeesQuery;
 use crate::error::{ApiError, ApiResult};
+use crate::extract::Pairs;
 use crate::state::ApiState;
 
 /// The event, its fields' names apart.
@@ -73,19 +74,16 @@ struct Pagination {
 /// Lists collected fees of a chain, newest first.
 #[utoipa::path(get, path = "/fees", tag = "fees",
     params(
-        ("integrator" = Option<String>, Query, description = "the chain's id, as JavaScript reads a number; 137 unless given once"),
+        ("integrator" = Option<String>, Query, description = "the chain's id; 137 unless given once"),
         ("page" = Option<String>, Query, description = "from 1; anything else is 1"),
         ("limit" = Option<String>, Query, description = "1 to 100, by default 20"),
     ),
     responses(
-        (status = 200, body = FeesBody),
+        (status = 200, description = "newest first", body = FeesBody),
         (status = 400, description = "the chain's id is not a number", example = json!({"error": INVALID_CHAIN})),
         (status = 500, description = "anything went wrong", example = json!({"error": FAILED})),
     ))]
-pub(crate) async fn fees(
-    State(state): State<ApiState>,
-    Query(pairs): Query<Vec<(String, String)>>,
-) -> Response {
+pub(crate) async fn fees(State(state): State<ApiState>, Pairs(pairs): Pairs) -> Response {
     let Some(query) = FeesQuery::read(&pairs) else {
         return (StatusCode::BAD_REQUEST, Json(json!({ "error": INVALID_CHAIN }))).into_response();
     };

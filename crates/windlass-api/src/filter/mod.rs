@@ -109,7 +109,10 @@ fn push(
     }
     let most = if operator == Operator::In { MAX_LISTED_VALUES } else { 1 };
     if texts.is_empty() || texts.len() > most {
-        return Err(ApiError::invalid(parameter, format!("it takes 1 to {most} values, not {}", texts.len())));
+        return Err(ApiError::invalid(
+            parameter,
+            format!("it takes 1 to {most} values, not {}", texts.len()),
+        ));
     }
     let value = |text: &&str| value(table, &place, operator, text);
     let values: Result<Vec<Value>, String> = texts.iter().map(value).collect();

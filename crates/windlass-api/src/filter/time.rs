@@ -19,7 +19,9 @@ impl Instant {
         }
         let date = || text.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp());
         let Some(time) = text.parse::<jiff::Timestamp>().ok().or_else(date) else {
-            return Err(format!("`{text}` is not a time: write 2025-11-01T12:00:00Z, 2025-11-01 or 1761998400"));
+            return Err(format!(
+                "`{text}` is not a time: write 2025-11-01T12:00:00Z, 2025-11-01 or 1761998400"
+            ));
         };
         // Before 1970 the parts of a second are negative.
         let second = time.as_second() - i64::from(time.subsec_nanosecond() < 0);
@@ -56,7 +58,8 @@ mod tests {
 
     #[test]
     fn a_part_of_a_second_falls_on_the_right_side() {
-        for (text, below, above) in [("1970-01-01T00:00:10.5Z", 10, 11), ("1969-12-31T23:59:49.5Z", -11, -10)] {
+        for (text, below, above) in [("1970-01-01T00:00:10.5Z", 10, 11), ("1969-12-31T23:59:49.5Z", -11, -10)]
+        {
             let time = Instant::read(text).unwrap();
             assert_eq!(time.second(Comparison::AtLeast), Some(above), "{text}");
             assert_eq!(time.second(Comparison::Below), Some(above), "{text}");

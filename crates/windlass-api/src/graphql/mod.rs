@@ -42,7 +42,11 @@ pub(crate) fn schema(parts: ApiParts) -> ApiSchema {
 /// Answers a GraphQL query.
 #[utoipa::path(post, path = "/graphql", tag = "graphql",
     request_body(content = Object, description = "`query`, and `variables` and `operationName` if needed"),
-    responses((status = 200, body = Object), (status = 400, body = ErrorBody), (status = 413, body = ErrorBody)))]
+    responses(
+        (status = 200, description = "`data`, or `errors` with codes, or both", body = Object),
+        (status = 400, description = "the body is not a query", body = ErrorBody),
+        (status = 413, description = "the body is too long", body = ErrorBody),
+    ))]
 pub(crate) async fn graphql(
     State(state): State<ApiState>,
     request: Result<Json<Request>, JsonRejection>,
@@ -61,7 +65,8 @@ fn refuse(rejection: JsonRejection) -> ApiError {
 }
 
 /// A page to try queries on; it loads nothing from anywhere.
-#[utoipa::path(get, path = "/graphql", tag = "graphql", responses((status = 200, body = String, content_type = "text/html")))]
+#[utoipa::path(get, path = "/graphql", tag = "graphql",
+    responses((status = 200, description = "a page", body = String, content_type = "text/html")))]
 pub(crate) async fn console() -> impl IntoResponse {
     let headers = [(CONTENT_TYPE, "text/html; charset=utf-8"), (CONTENT_SECURITY_POLICY, CONSOLE_POLICY)];
     (headers, CONSOLE)

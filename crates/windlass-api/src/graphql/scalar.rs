@@ -10,7 +10,9 @@ pub(crate) struct Long(pub(crate) u64);
 impl ScalarType for Long {
     fn parse(value: Value) -> InputValueResult<Self> {
         match &value {
-            Value::Number(number) => number.as_u64().map(Self).ok_or_else(|| InputValueError::expected_type(value)),
+            Value::Number(number) => {
+                number.as_u64().map(Self).ok_or_else(|| InputValueError::expected_type(value))
+            }
             _ => Err(InputValueError::expected_type(value)),
         }
     }

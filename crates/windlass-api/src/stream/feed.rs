@@ -252,6 +252,6 @@ impl Feed {
         };
         let body = json!({ "code": error.code, "message": error.message, "hint": error.hint });
         // The reader may be gone as well.
-        let _ = self.outlet.try_send(Event::default().event("error").data(body.to_string()));
+        let _ = self.outlet.try_send(Event::default().event("failed").data(body.to_string()));
     }
 }

@@ -5,7 +5,7 @@
 //! | `added` | a row that was collected, with its chain, index, event and table |
 //! | `removed` | the rows of a chain from a block on are taken back: the chain was reorganised |
 //! | `gap` | messages were forgotten before this reader came for them: read the rows by page |
-//! | `error` | the stream ends, and why |
+//! | `failed` | the stream ends, and why (browsers have an `error` of their own) |
 //!
 //! The id of every event says exactly where the stream is. A reader that comes back
 //! with it gets what it has not seen, once: browsers and most libraries send it as
@@ -32,7 +32,7 @@ mod wanted;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -48,6 +48,7 @@ use self::removals::Removals;
 use self::tail::{is_ahead, tail};
 use self::wanted::Wanted;
 use crate::error::{ApiError, ApiResult, ErrorBody, ErrorCode};
+use crate::extract::Pairs;
 use crate::limits::STREAM_BUFFER;
 use crate::state::ApiState;
 
@@ -67,23 +68,25 @@ struct StreamQuery {
 /// Streams events and retractions as they come.
 ///
 /// Events: `added` (a row), `removed` (rows of a chain from a block on are taken
-/// back), `gap` (messages were forgotten before they were read), `error` (the end).
+/// back), `gap` (messages were forgotten before they were read), `failed` (the end).
 #[utoipa::path(get, path = "/api/v1/stream", tag = "events",
     params(
         ("index" = Option<String>, Query, description = "only events of this index"),
         ("event" = Option<String>, Query, description = "only this event of the index"),
-        ("start" = Option<String>, Query, description = "`now` (default), or `oldest`: with the oldest message that is kept"),
-        ("last_event_id" = Option<String>, Query, description = "where to go on, for clients that cannot set the header"),
-        ("Last-Event-ID" = Option<String>, Header, description = "where to go on: the id of the last event that was seen"),
+        ("start" = Option<String>, Query, description = "`now` (default), or `oldest`: with what is kept"),
+        ("last_event_id" = Option<String>, Query, description = "for clients that cannot set the header"),
+        ("Last-Event-ID" = Option<String>, Header, description = "where to go on: the last id that was seen"),
     ),
     responses(
-        (status = 200, body = String, content_type = "text/event-stream"),
-        (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 503, body = ErrorBody),
+        (status = 200, description = "events, without end", body = String, content_type = "text/event-stream"),
+        (status = 400, description = "the question makes no sense", body = ErrorBody),
+        (status = 404, description = "there is no such index or event", body = ErrorBody),
+        (status = 503, description = "too many streams are open", body = ErrorBody),
     ))]
 pub(crate) async fn stream(
     State(state): State<ApiState>,
     headers: HeaderMap,
-    Query(pairs): Query<Vec<(String, String)>>,
+    Pairs(pairs): Pairs,
 ) -> ApiResult<Response> {
     let query = StreamQuery::read(&headers, pairs)?;
     let room = Arc::clone(&state.streams).try_acquire_owned();
@@ -132,7 +135,8 @@ impl StreamQuery {
         }
         let header = headers.get(LAST_EVENT_ID).map(|value| String::from_utf8_lossy(value.as_bytes()).into());
         let resume: Option<String> = header.or(resume).filter(|id: &String| !id.is_empty());
-        query.resume = resume.map(|id| read_all(&id).ok_or_else(|| bad_id("this is not an id"))).transpose()?;
+        query.resume =
+            resume.map(|id| read_all(&id).ok_or_else(|| bad_id("this is not an id"))).transpose()?;
         Ok(query)
     }
 }

@@ -89,7 +89,9 @@ pub(super) fn write_all<'a>(positions: impl Iterator<Item = &'a Position>) -> St
 
 /// Reads such an id.
 pub(super) fn read_all(text: &str) -> Option<Vec<Position>> {
-    let positions: Result<Vec<Position>, ()> = text.split(',').map(str::parse).collect();
+    // One more is enough to see that there are too many.
+    let parts = text.split(',').take(MAX_STREAM_CHAINS + 1);
+    let positions: Result<Vec<Position>, ()> = parts.map(str::parse).collect();
     positions.ok().filter(|positions| positions.len() <= MAX_STREAM_CHAINS)
 }
 
@@ -99,7 +101,8 @@ mod tests {
 
     #[test]
     fn positions_read_back() {
-        for text in ["137:42:end", "1:0:end", "137:42:78600012.3.fees_fees_collected", "1:7:end,137:1:0.0.t"] {
+        for text in ["137:42:end", "1:0:end", "137:42:78600012.3.fees_fees_collected", "1:7:end,137:1:0.0.t"]
+        {
             let read = read_all(text).unwrap_or_else(|| panic!("{text}"));
             assert_eq!(write_all(read.iter()), text);
         }
@@ -109,8 +112,20 @@ mod tests {
     fn other_text_is_no_position() {
         let many = vec!["1:1:end"; MAX_STREAM_CHAINS + 1].join(",");
         let texts = [
-            "", "137", "137:42", "137:42:", "137:x:end", "0:1:end", "137:-1:end", "137:0:1.0.t", "137:1:1.0",
-            "137:1:1.0.T", "137:1:-1.0.t", "137:1:end:x", "137:1:end,", &many,
+            "",
+            "137",
+            "137:42",
+            "137:42:",
+            "137:x:end",
+            "0:1:end",
+            "137:-1:end",
+            "137:0:1.0.t",
+            "137:1:1.0",
+            "137:1:1.0.T",
+            "137:1:-1.0.t",
+            "137:1:end:x",
+            "137:1:end,",
+            &many,
         ];
         for text in texts {
             assert_eq!(read_all(text), None, "{text:?}");

@@ -101,7 +101,7 @@ impl Source {
 /// come by the names of their tables.
 fn behind(place: &RowPlace, table: &TableSpec) -> Option<RowKey> {
     let RowKey { block, log_index } = place.key;
-    if table.name <= place.table {
+    if table.name < place.table {
         return Some(place.key);
     }
     match (block, log_index) {

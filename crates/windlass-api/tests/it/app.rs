@@ -56,7 +56,8 @@ impl App {
     /// Asks for JSON.
     pub(crate) async fn get(&self, path: &str) -> Answer {
         let (status, text) = self.text(path).await;
-        let value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{path} answered {status}: {text}"));
+        let value =
+            serde_json::from_str(&text).unwrap_or_else(|_| panic!("{path} answered {status}: {text}"));
         (status, value)
     }
 

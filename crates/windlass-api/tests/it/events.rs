@@ -146,7 +146,11 @@ async fn a_field_called_from_is_the_field() {
     let mut rows = Rows::new(table);
     for block in 1..=3_u64 {
         let party = |byte: u64| Cell::Address(Address::repeat_byte(byte as u8));
-        put(&mut rows, head(block, 0, 1), vec![party(block), party(block + 1), Cell::Uint(U256::from(block))]);
+        put(
+            &mut rows,
+            head(block, 0, 1),
+            vec![party(block), party(block + 1), Cell::Uint(U256::from(block))],
+        );
     }
     commit(&*app.store, vec![Write::Rows(rows)]).await;
     let of = "/api/v1/events/token/Transfer";
@@ -261,6 +265,7 @@ async fn what_is_not_there_is_not_found() {
         ("/api/v1/events/fees/FeesColected", "did you mean `FeesCollected`?"),
         ("/api/v1/events/fees/Other/sum?column=x", "`Other`"),
         ("/api/v2/anything", "/api/v2/anything"),
+        ("/api/v1/events/fees/%ff", "UTF-8"),
     ] {
         let (status, code, told) = refused(&app, path).await;
         assert_eq!((status, code.as_str()), (404, "not_found"), "{path}");
@@ -282,7 +287,11 @@ async fn overloaded_events_are_named_by_their_tables() {
 }
 
 /// Writes new blocks on top, and old ones below, until told to stop.
-async fn keep_writing(store: Arc<dyn Store>, table: Arc<TableSpec>, stop: tokio_util::sync::CancellationToken) {
+async fn keep_writing(
+    store: Arc<dyn Store>,
+    table: Arc<TableSpec>,
+    stop: tokio_util::sync::CancellationToken,
+) {
     let mut above = 10_000;
     let mut below = 4_999;
     while !stop.is_cancelled() {

@@ -112,10 +112,14 @@ async fn only_tables_of_the_event_on_the_chain_are_served() {
     let app = App::spawn().await;
     let none = json!({"data": [], "pagination": {"page": 1, "limit": 20, "total": 0, "totalPages": 0}});
     assert_eq!(app.ok("/fees").await, none);
-    let underscored = "FeesCollected(address indexed _token, address _integrator, uint _integratorFee, uint _lifiFee)";
+    let underscored =
+        "FeesCollected(address indexed _token, address _integrator, uint _integratorFee, uint _lifiFee)";
     let other_chain = table(&*app.store, "elsewhere", 10, underscored).await;
     store_fees(&*app.store, &other_chain, &[(1, 0)]).await;
-    for other in ["FeesCollected(address a, address b, uint256 c, uint128 d)", "FeesWithdrawn(address a, address b, uint256 c, uint256 d)"] {
+    for other in [
+        "FeesCollected(address a, address b, uint256 c, uint128 d)",
+        "FeesWithdrawn(address a, address b, uint256 c, uint256 d)",
+    ] {
         table(&*app.store, "others", POLYGON, other).await;
     }
     assert_eq!(app.ok("/fees").await, none);
@@ -157,8 +161,7 @@ async fn a_deep_page_is_the_page_that_walking_would_find() {
 }
 
 fn places(body: &Value) -> Vec<(u64, u32)> {
-    let place = |row: &Value| {
-        (row["blockNumber"].as_u64().unwrap(), row["logIndex"].as_u64().unwrap() as u32)
-    };
+    let place =
+        |row: &Value| (row["blockNumber"].as_u64().unwrap(), row["logIndex"].as_u64().unwrap() as u32);
     body["data"].as_array().unwrap().iter().map(place).collect()
 }

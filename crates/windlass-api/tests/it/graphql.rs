@@ -108,7 +108,8 @@ async fn bad_questions_have_codes() {
 #[tokio::test]
 async fn what_asks_for_too_much_is_refused() {
     let app = app().await;
-    let fields = "edges { cursor node { blockNumber logIndex blockHash timestamp transactionHash address fields } }";
+    let fields =
+        "edges { cursor node { blockNumber logIndex blockHash timestamp transactionHash address fields } }";
     let part = |name: usize| {
         format!(r#"p{name}: events(index: "fees", event: "FeesCollected", first: 1000) {{ {fields} }}"#)
     };
@@ -117,7 +118,8 @@ async fn what_asks_for_too_much_is_refused() {
     let three: String = (0..3).map(part).collect();
     let refused = app.graphql(&format!("{{ {three} }}"), json!({})).await;
     assert!(refused["errors"][0]["message"].as_str().unwrap().contains("complex"), "{refused}");
-    let deep = format!("{{ __schema {{ types {{ {} name {} }} }} }}", "fields { type { ".repeat(9), "} }".repeat(9));
+    let deep =
+        format!("{{ __schema {{ types {{ {} name {} }} }} }}", "fields { type { ".repeat(9), "} }".repeat(9));
     let refused = app.graphql(&deep, json!({})).await;
     assert!(refused["errors"][0]["message"].as_str().unwrap().contains("deep"), "{refused}");
 }
@@ -146,7 +148,9 @@ async fn tools_can_look_the_schema_up() {
 async fn the_console_loads_nothing_from_elsewhere() {
     let app = App::spawn().await;
     let response = app.client.get(app.url("/graphql")).send().await.unwrap();
-    assert!(response.headers()["content-security-policy"].to_str().unwrap().starts_with("default-src 'none'"));
+    assert!(
+        response.headers()["content-security-policy"].to_str().unwrap().starts_with("default-src 'none'")
+    );
     assert!(response.headers()["content-type"].to_str().unwrap().starts_with("text/html"));
     let page = response.text().await.unwrap();
     for foreign in ["//", "src=", "@import", "<link", "url("] {

@@ -56,8 +56,11 @@ async fn metrics_are_shown_where_they_are_kept() {
     assert_eq!((status, &body["error"]["code"]), (404, &json!("not_found")));
     let recorder = PrometheusBuilder::new().build_recorder();
     let app = App::with(|_, parts| parts.metrics = Some(recorder.handle())).await;
-    metrics::with_local_recorder(&recorder, || metrics::counter!("windlass_test_total").increment(3));
+    // The server runs on this very thread.
+    let _kept = metrics::set_default_local_recorder(&recorder);
+    app.get("/api/v1/events/no/such").await;
     let (status, text) = app.text("/metrics").await;
     assert_eq!(status, 200);
-    assert!(text.contains("windlass_test_total 3"), "{text}");
+    let counted = r#"windlass_http_requests_total{path="/api/v1/events/{index}/{event}",status="404"} 1"#;
+    assert!(text.contains(counted), "{text}");
 }

@@ -1,15 +1,17 @@
 //! What never exceeds what, and who may come in.
 
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use serde_json::json;
 use windlass_api::limits::MAX_QUERY_BYTES;
+use windlass_api::ports::{IndexProgress, ProgressSource};
 use windlass_api::{Api, ApiOptions, ApiParts, BindError};
 use windlass_core::code::Code;
 
 use crate::app::{App, free_port};
-use crate::rows::fees_table;
 
 #[tokio::test]
 async fn an_address_that_is_taken_is_told_at_once() {
@@ -35,17 +37,33 @@ async fn another_address_than_loopback_has_to_be_allowed() {
 async fn more_requests_than_there_is_room_for_are_told_to_come_back() {
     let app = App::with(|options, _| options.concurrent_requests = 0).await;
     let response = app.client.get(app.url("/api/v1/indexes")).send().await.unwrap();
-    assert_eq!((response.status().as_u16(), &response.headers()["retry-after"]), (503, &"1".parse().unwrap()));
+    assert_eq!(
+        (response.status().as_u16(), &response.headers()["retry-after"]),
+        (503, &"1".parse().unwrap())
+    );
     let body: serde_json::Value = serde_json::from_str(&response.text().await.unwrap()).unwrap();
     assert_eq!(body["error"]["code"], "overloaded");
     assert_eq!(app.text("/healthz").await.0, 200);
 }
 
+/// Somebody who never answers.
+struct Silent;
+
+#[async_trait]
+impl ProgressSource for Silent {
+    async fn progress(&self) -> Vec<IndexProgress> {
+        std::future::pending().await
+    }
+}
+
 #[tokio::test]
 async fn an_answer_that_takes_too_long_is_given_up() {
-    let app = App::with(|options, _| options.request_timeout = Duration::ZERO).await;
-    fees_table(&*app.store).await;
-    let (status, body) = app.get("/api/v1/events/fees/FeesCollected/count?block=1").await;
+    let app = App::with(|options, parts| {
+        options.request_timeout = Duration::from_millis(5);
+        parts.progress = Some(Arc::new(Silent));
+    })
+    .await;
+    let (status, body) = app.get("/api/v1/indexes").await;
     assert_eq!((status, &body["error"]["code"]), (504, &json!("timeout")));
 }
 

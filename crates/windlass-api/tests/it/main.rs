@@ -1,5 +1,7 @@
 //! The API over real sockets, on SQLite.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod app;
 mod events;
 mod fees;

@@ -40,7 +40,8 @@ async fn totals_are_exact_beyond_256_bits() {
 async fn totals_come_by_group() {
     let app = app().await;
     let group = |byte: u8, sum: &str, rows: u64| {
-        json!({"by": Address::repeat_byte(byte).to_string(), "sum": sum, "rows": rows})
+        let by = Address::repeat_byte(byte).to_string();
+        json!({"by": by, "sum": sum, "rows": rows})
     };
     let body = app.ok(&format!("{SUM}?column=lifiFee&by=token")).await;
     assert_eq!(body, json!({"data": [group(1, "4", 2), group(2, "2", 1)], "truncated": false}));
@@ -53,7 +54,17 @@ async fn totals_come_by_group() {
 #[tokio::test]
 async fn sums_that_make_no_sense_are_refused() {
     let app = app().await;
-    for query in ["", "column=token", "column=nothing", "column=block", "column=lifiFee&by=nothing", "column=lifiFee&by=block", "column=lifiFee&limit=0", "column=lifiFee&limit=1001", "column=lifiFee&x=1"] {
+    for query in [
+        "",
+        "column=token",
+        "column=nothing",
+        "column=block",
+        "column=lifiFee&by=nothing",
+        "column=lifiFee&by=block",
+        "column=lifiFee&limit=0",
+        "column=lifiFee&limit=1001",
+        "column=lifiFee&x=1",
+    ] {
         let (status, body) = app.get(&format!("{SUM}?{query}")).await;
         assert_eq!(status, 400, "{query}: {body}");
     }

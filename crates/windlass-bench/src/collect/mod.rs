@@ -2,11 +2,11 @@
 //! makes it safe: leased ranges, fences, cursors, outbox. The limit is a bare pipe
 //! over the same wire into the same table, with nothing of that.
 
+mod copy;
 mod engine;
 mod log;
 mod pipe;
 mod prepared;
-mod copy;
 
 use crate::place::StoreKind;
 use crate::report::Report;
@@ -73,19 +73,16 @@ pub(crate) async fn run(args: Args) -> Outcome {
         .with("collect_rss_mib", rss_mib)
         .at_most("resident memory in MiB", rss_mib as f64, BAR_RSS_MIB);
     if args.no_limit {
-        place.store.close().await;
         return Ok(report);
     }
+    place.store.close().await;
     let limit = match args.store.store {
         StoreKind::Sqlite => {
-            place.store.close().await;
-            prepared::measure(&served.url, &place.folder.path().join("bare.db"), &chain).await?
+            prepared::measure(&served.url, &place.folder.path().join("bare.db"), &chain).await
         }
-        StoreKind::Postgres => {
-            place.store.close().await;
-            copy::measure(&served.url, args.store.url()?, &chain).await?
-        }
+        StoreKind::Postgres => copy::measure(&served.url, args.store.url()?, &chain).await,
     };
+    let limit = limit.map_err(|error| error.to_string())?;
     let ratio = collected.measured.rate() / limit.whole.rate();
     Ok(report
         .with("limit", format_args!("{:.0}", limit.whole.rate()))

@@ -28,13 +28,15 @@ pub enum Kind {
     NullReceipts,
     /// A refused `eth_getLogs`.
     LogLimit,
+    /// A refused batch.
+    BatchLimit,
     /// An answer of a node that had not seen the newest blocks.
     Lag,
 }
 
 impl Kind {
     /// Every kind, in the order of the enum.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Latency,
         Self::TooManyRequests,
         Self::RateLimitBody,
@@ -45,6 +47,7 @@ impl Kind {
         Self::ChainId,
         Self::NullReceipts,
         Self::LogLimit,
+        Self::BatchLimit,
         Self::Lag,
     ];
 
@@ -61,6 +64,7 @@ impl Kind {
             Self::ChainId => "chainid",
             Self::NullReceipts => "nullreceipts",
             Self::LogLimit => "logs",
+            Self::BatchLimit => "batch",
             Self::Lag => "lag",
         }
     }
@@ -126,7 +130,7 @@ mod tests {
         for (at, kind) in Kind::ALL.into_iter().enumerate() {
             assert_eq!(counts.get(kind), at as u64 + 1);
         }
-        assert_eq!(counts.total(), 66);
+        assert_eq!(counts.total(), 78);
         assert!(counts.to_string().starts_with("latency=1 429=2 ratelimit=3"));
     }
 }

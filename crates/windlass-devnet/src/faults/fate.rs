@@ -21,6 +21,8 @@ pub(crate) struct Fate {
     pub(crate) delay: Duration,
     /// What befalls the connection; the first such rule that strikes.
     pub(crate) wire: Option<WireFault>,
+    /// How many calls the message may hold at most.
+    pub(crate) batch_limit: Option<u64>,
     /// What befalls the answer, in the order of the plan.
     pub(super) twists: Vec<Twist>,
 }
@@ -110,6 +112,9 @@ impl Fate {
             Fault::NullReceipts => self.twists.push(Twist::NullReceipts),
             Fault::LogLimit { provider, limit } => {
                 self.twists.push(Twist::LogLimit { provider, limit });
+            }
+            Fault::BatchLimit(calls) => {
+                self.batch_limit.get_or_insert(calls);
             }
             Fault::Lag { lagging, nodes, blocks, unknown_hash } => {
                 if draw % u64::from(nodes) < u64::from(lagging) {

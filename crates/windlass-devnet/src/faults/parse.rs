@@ -11,6 +11,7 @@
 //!        | "latency=" time [".." time] ["*" share]
 //!        | "chainid=" number ["*" share]
 //!        | "logs=" provider ":" number ["*" share]
+//!        | "batch=" number ["*" share]
 //!        | "lag=" number "of" number ":" blocks [":empty"] ["*" share]
 //! share := "1" | "0." digits                     up to six digits
 //! time  := digits ("ms" | "s")
@@ -46,7 +47,7 @@ pub enum Problem {
     /// There is no such fault.
     #[error(
         "unknown name, expected 429, ratelimit, 500 to 599, timeout, reset, truncate, \
-         nullreceipts, latency, chainid, logs or lag"
+         nullreceipts, latency, chainid, logs, batch or lag"
     )]
     UnknownName,
     /// A share that is none.
@@ -112,7 +113,7 @@ fn rule(text: &str) -> Result<Rule, Problem> {
     };
     let (name, value) = body.split_once('=').ok_or(Problem::NoValue)?;
     let (fault, share) = match name {
-        "latency" | "chainid" | "logs" | "lag" => {
+        "latency" | "chainid" | "logs" | "batch" | "lag" => {
             let (value, share) = match value.split_once('*') {
                 Some((value, text)) => (value, share(text)?),
                 None => (value, Share::ALWAYS),
@@ -170,6 +171,7 @@ fn valued_fault(name: &str, value: &str) -> Result<Fault, Problem> {
         "latency" => latency(value),
         "chainid" => Ok(Fault::ChainId(number(value)?)),
         "logs" => log_limit(value),
+        "batch" => Ok(Fault::BatchLimit(number(value)?)),
         _ => lag(value),
     }
 }
@@ -284,11 +286,11 @@ mod tests {
             ("reset", "fault `reset`: expected `name=value`"),
             (
                 "resett=1",
-                "fault `resett=1`: unknown name, expected 429, ratelimit, 500 to 599, timeout, reset, truncate, nullreceipts, latency, chainid, logs or lag",
+                "fault `resett=1`: unknown name, expected 429, ratelimit, 500 to 599, timeout, reset, truncate, nullreceipts, latency, chainid, logs, batch or lag",
             ),
             (
                 "499=1",
-                "fault `499=1`: unknown name, expected 429, ratelimit, 500 to 599, timeout, reset, truncate, nullreceipts, latency, chainid, logs or lag",
+                "fault `499=1`: unknown name, expected 429, ratelimit, 500 to 599, timeout, reset, truncate, nullreceipts, latency, chainid, logs, batch or lag",
             ),
             (
                 "reset=2",
@@ -334,6 +336,7 @@ mod tests {
             (500u16..600).prop_map(|status| Fault::ServerError { status }),
             (1..=MAX_HOLD_MS).prop_map(|hold_ms| Fault::TimeOut { hold_ms }),
             any::<u64>().prop_map(Fault::ChainId),
+            any::<u64>().prop_map(Fault::BatchLimit),
             prop_oneof![
                 Just(Fault::RateLimitBody),
                 Just(Fault::Reset),

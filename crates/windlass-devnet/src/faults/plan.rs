@@ -90,6 +90,8 @@ pub enum Fault {
         /// Blocks or results, as the provider counts.
         limit: u64,
     },
+    /// More calls in one message than this are refused, as free plans do.
+    BatchLimit(u64),
     /// Calls are spread over nodes of which some have not seen the newest blocks.
     Lag {
         /// How many nodes lag.

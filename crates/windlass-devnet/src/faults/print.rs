@@ -53,6 +53,7 @@ fn write_valued(f: &mut fmt::Formatter<'_>, fault: &Fault) -> fmt::Result {
         Fault::Latency { from_ms, to_ms } if from_ms == to_ms => write!(f, "latency={from_ms}ms"),
         Fault::Latency { from_ms, to_ms } => write!(f, "latency={from_ms}ms..{to_ms}ms"),
         Fault::ChainId(id) => write!(f, "chainid={id}"),
+        Fault::BatchLimit(calls) => write!(f, "batch={calls}"),
         Fault::LogLimit { provider, limit } => write!(f, "logs={}:{limit}", provider.name()),
         Fault::Lag { lagging, nodes, blocks, unknown_hash } => {
             let empty = if *unknown_hash == UnknownHash::Empty { ":empty" } else { "" };

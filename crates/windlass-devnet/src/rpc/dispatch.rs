@@ -49,6 +49,12 @@ impl Admitted<'_> {
     pub(super) fn wire(&self) -> Option<WireFault> {
         self.entries.iter().find_map(|(_, fate)| fate.wire)
     }
+
+    /// How many calls the batch may hold, if it holds more; the strictest fate of its calls counts.
+    fn exceeded_limit(&self) -> Option<u64> {
+        let limit = self.entries.iter().filter_map(|(_, fate)| fate.batch_limit).min()?;
+        (self.batch && self.entries.len() as u64 > limit).then_some(limit)
+    }
 }
 
 impl Dispatcher {
@@ -102,6 +108,10 @@ impl Dispatcher {
         admitted: &Admitted<'_>,
         mut subscriptions: Option<&mut Subscriptions>,
     ) -> (Reply, u16) {
+        if let Some(limit) = admitted.exceeded_limit() {
+            self.happened(Kind::BatchLimit);
+            return batch_refusal(limit);
+        }
         let mut open = OpenReply::new(admitted.batch);
         for (entry, fate) in &admitted.entries {
             let answer = match entry {
@@ -223,6 +233,14 @@ fn may_take_long(method: &str) -> bool {
             | "windlass_mine"
             | "windlass_reorg"
     )
+}
+
+/// One error for the whole batch, as free plans give it.
+fn batch_refusal(limit: u64) -> (Reply, u16) {
+    let words = format!("Batch of more than {limit} requests are not allowed on this plan");
+    let mut reply = Reply::default();
+    reply.push(None, Err(RpcError::new(31, words)));
+    (reply, 200)
 }
 
 fn too_large() -> Answer {

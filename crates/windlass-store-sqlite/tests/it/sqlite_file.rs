@@ -44,6 +44,11 @@ fn the_whole_store_answers_as_the_model_does() {
 }
 
 #[test]
+fn tables_answer_as_the_model_does() {
+    script::check::<script::TableScript, _>(script::Budget::standard(), fresh);
+}
+
+#[test]
 fn missing_fencing_is_found_out() {
     expect_found::<script::JobScript, _>(script::Budget::standard(), Fault::FencingRemoved, fresh);
 }

@@ -188,7 +188,6 @@ impl Profile for WholeScript {
         "dead by verdict",
         "dead by attempts",
         "clock went back",
-        "known rows left as they are",
     ];
 
     fn steps() -> Steps {

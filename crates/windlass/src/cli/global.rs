@@ -1,13 +1,13 @@
 //! Flags that every command takes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, ColorChoice};
 
 use crate::config::log::{Format, Log};
 use crate::config::origin::Origin;
 use crate::config::tree::{self, Table};
-use crate::config::{Loaded, Sources};
+use crate::config::{Config, Loaded, Sources};
 use crate::failure::Failure;
 
 /// What was typed.
@@ -82,6 +82,11 @@ impl Global {
             );
         }
         Ok(loaded)
+    }
+
+    /// What a file would say, together with everything else that has a say.
+    pub(crate) fn read(&self, path: &Path, text: &str) -> Result<Config, Failure> {
+        self.sources.read(path, text)
     }
 
     /// How to log where no configuration is read.

@@ -9,7 +9,9 @@ mod demo;
 mod devnet;
 mod doctor;
 mod explain;
-mod global;
+mod export;
+pub(crate) mod global;
+pub(crate) mod index;
 mod init;
 mod jobs;
 mod run;
@@ -51,6 +53,10 @@ enum Command {
     Doctor(doctor::Args),
     /// Show how everything stands
     Status(status::Args),
+    /// Look at what is collected, add to it, pause it, remove it
+    Index(index::Args),
+    /// Write what was collected to a file
+    Export(export::Args),
     /// Look at jobs, and retry those that were given up
     Jobs(jobs::Args),
     /// Show, check and document the configuration
@@ -79,6 +85,8 @@ impl Cli {
             Command::Run(args) => run::run(args, &global).await,
             Command::Doctor(args) => doctor::run(args, &global).await,
             Command::Status(args) => status::run(args, &global).await,
+            Command::Index(args) => index::run(args, &global).await,
+            Command::Export(args) => export::run(args, &global).await,
             Command::Jobs(args) => jobs::run(args, &global).await,
             Command::Config(args) => config::run(args, &global),
             Command::Explain(args) => explain::run(args),

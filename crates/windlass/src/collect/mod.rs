@@ -8,6 +8,8 @@
 //! | [`preflight`] | what is checked before anything is written |
 //! | [`change`] | whether what is configured fits what is stored |
 //! | [`prepare`] | tables, first blocks, and what the loops run on |
+//! | [`drop`] | takes away what was collected |
+//! | [`ledger`] | a chain's plan as it stands in the store |
 //! | [`learned`] | what was learned of endpoints outlasts the process |
 //! | [`progress`] | how far everything is: one read model for all who ask |
 //! | [`metrics`], [`metered`] | the same in numbers |
@@ -15,8 +17,10 @@
 
 pub(crate) mod change;
 pub(crate) mod draft;
+pub(crate) mod drop;
 pub(crate) mod endpoints;
 pub(crate) mod learned;
+pub(crate) mod ledger;
 pub(crate) mod metered;
 pub(crate) mod metrics;
 pub(crate) mod preflight;

@@ -10,17 +10,16 @@ use windlass_core::commit::{Commit, Write};
 use windlass_core::error::StoreError;
 use windlass_core::finality::Finality;
 use windlass_core::index::{IndexSpec, Start};
-use windlass_core::name::{NameError, Owner};
-use windlass_core::plan::Plan;
+use windlass_core::name::Owner;
 use windlass_core::store::{Store, TableInfo};
 use windlass_core::table::TableSpec;
 use windlass_engine::collect::catalog::{Catalog, CatalogEntry};
 use windlass_engine::collect::chain::CollectOptions;
 use windlass_engine::collect::deployment::{DeploymentError, deployed_at, deployment_key};
-use windlass_engine::collect::names::ChainNames;
 
 use super::draft::Draft;
 use super::endpoints::Endpoints;
+use super::ledger::{self, unnamed};
 use super::{change, preflight};
 use crate::config::chain::{self, Chain};
 use crate::failure::Failure;
@@ -33,7 +32,7 @@ pub(crate) async fn catalog(
 ) -> Result<Catalog, Failure> {
     let stored = store.list_tables().await?;
     let drafts: Vec<&Draft> = drafts.iter().filter(|draft| draft.chain() == endpoints.id).collect();
-    let plan = plan(store, endpoints).await?;
+    let plan = ledger::plan(store, endpoints.id).await?;
     for draft in &drafts {
         if let Some(conflict) = change::conflict(draft, &stored, &plan) {
             return Err(change::refusal(draft, conflict));
@@ -78,15 +77,6 @@ pub(crate) fn options(chain: &Chain, owner: Owner) -> CollectOptions {
     }
 }
 
-async fn plan(store: &dyn Store, endpoints: &Endpoints) -> Result<Plan, Failure> {
-    let names = ChainNames::new(endpoints.id).map_err(unnamed)?;
-    let Some(text) = store.state(&names.plan).await? else { return Ok(Plan::default()) };
-    serde_json::from_str(&text).map_err(|error| {
-        let message = format!("what is stored as {} makes no sense: {error}", names.plan);
-        Failure::from(StoreError::Other(message))
-    })
-}
-
 /// The indexes with their tables. Those that exist keep their names.
 fn specs(drafts: &[&Draft], stored: &[TableInfo]) -> Result<Vec<IndexSpec>, Failure> {
     let mut taken: Vec<Arc<TableSpec>> = stored.iter().map(|info| info.spec.clone()).collect();
@@ -121,7 +111,8 @@ async fn start(
     Ok(block)
 }
 
-fn not_found(error: DeploymentError, endpoints: &Endpoints, draft: &Draft) -> Failure {
+/// Why a contract's first block is not known.
+pub(crate) fn not_found(error: DeploymentError, endpoints: &Endpoints, draft: &Draft) -> Failure {
     match error {
         DeploymentError::NoContract { contract } => preflight::no_contract(contract, endpoints, draft),
         DeploymentError::Chain(error) => error.into(),
@@ -140,8 +131,4 @@ fn not_made(error: StoreError, tables: &[Arc<TableSpec>]) -> Failure {
         index.unwrap_or_else(|| "NAME".to_owned())
     );
     Failure::from(error).hint(hint)
-}
-
-fn unnamed(error: NameError) -> Failure {
-    Failure::unexpected(error)
 }

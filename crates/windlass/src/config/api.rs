@@ -22,7 +22,7 @@ pub(crate) struct Listen(pub(crate) SocketAddr);
 
 impl Default for Listen {
     fn default() -> Self {
-        Self(SocketAddr::from(([127, 0, 0, 1], 8080)))
+        Self(SocketAddr::from(([127, 0, 0, 1], windlass_api::options::DEFAULT_PORT)))
     }
 }
 
@@ -31,7 +31,7 @@ impl TryFrom<String> for Listen {
     fn try_from(text: String) -> Result<Self, String> {
         let address: SocketAddr = text
             .parse()
-            .map_err(|_| format!("an address and port is written `127.0.0.1:8080`, not `{text}`"))?;
+            .map_err(|_| format!("an address and port is written `127.0.0.1:9999`, not `{text}`"))?;
         if !address.ip().is_loopback() {
             return Err(format!(
                 "`{address}` is open to the network; without authentication only 127.0.0.1 is allowed"
@@ -53,7 +53,7 @@ impl JsonSchema for Listen {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "examples": ["127.0.0.1:8080"] })
+        json_schema!({ "type": "string", "examples": ["127.0.0.1:9999"] })
     }
 }
 

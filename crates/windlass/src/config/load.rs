@@ -47,6 +47,12 @@ impl Sources {
         Ok(Loaded { config, tree, file: path })
     }
 
+    /// Reads a text as if it were the file, with all other layers.
+    pub(crate) fn read(&self, path: &Path, text: &str) -> Result<Config, Failure> {
+        let (tree, config) = assemble(path, text, std::env::vars_os(), self.flags.clone()).map_err(invalid)?;
+        Ok(anchored(config, &tree, Some(path)))
+    }
+
     fn read_file(&self) -> Result<Option<(PathBuf, String)>, Failure> {
         let path = self.file.as_deref().unwrap_or(Path::new(FILE_NAME));
         match read(path) {

@@ -4,18 +4,18 @@
 use std::sync::Arc;
 
 use windlass_chain::evm::EvmPool;
-use windlass_core::name::{NameError, Owner};
+use windlass_core::name::Owner;
 use windlass_core::store::Store;
 use windlass_engine::collect::backfill::Backfiller;
 use windlass_engine::collect::chain::CollectedChain;
 use windlass_engine::collect::head::Follower;
-use windlass_engine::collect::names::ChainNames;
 use windlass_engine::supervise::Supervisor;
 
 use crate::collect::draft::Draft;
 use crate::collect::endpoints::Endpoints;
 use crate::collect::learned::Keeper;
 use crate::collect::metered::Metered;
+use crate::collect::ledger::{self, unnamed};
 use crate::collect::prepare;
 use crate::config::chain::Chain;
 use crate::failure::Failure;
@@ -41,7 +41,7 @@ impl ChainCrew {
         let catalog = prepare::catalog(&*store, &endpoints, drafts).await?;
         let owner = format!("{owner}/{}", endpoints.name);
         let options = prepare::options(section, Owner::new(owner.clone()).map_err(unnamed)?);
-        let names = ChainNames::new(endpoints.id).map_err(unnamed)?;
+        let names = ledger::names(endpoints.id)?;
         let keeper = Keeper::restored(store.clone(), names.learned, endpoints.pool.clone()).await?;
         let reader = Arc::new(Metered::new(endpoints.name.to_string(), endpoints.pool.clone()));
         let chain = CollectedChain::new(options, store, reader, catalog).map_err(unnamed)?;
@@ -74,8 +74,4 @@ impl ChainCrew {
         supervisor.spawn(task, |shutdown| async move { Ok(keeper.run(shutdown).await?) });
         Ok(())
     }
-}
-
-fn unnamed(error: NameError) -> Failure {
-    Failure::unexpected(error)
 }

@@ -34,7 +34,8 @@ pub(super) async fn collect(
 ) {
     let chain = tables[0].chain.as_u64();
     let fork = generation as u8 + 1;
-    let mut writes: Vec<Write> = tables.iter().map(|table| Write::Rows(fee_rows(table, places, fork))).collect();
+    let mut writes: Vec<Write> =
+        tables.iter().map(|table| Write::Rows(fee_rows(table, places, fork))).collect();
     writes.push(message("events.added", chain, generation, from, to));
     commit(&*app.store, writes).await;
     app.wake.notify_waiters();
@@ -58,7 +59,10 @@ async fn rows_come_in_the_chains_order_from_now_on() {
     let first = reader.event().await;
     assert_eq!((first.kind.as_str(), first.id.as_str()), ("added", "137:2:7.0.fees_fees_collected"));
     let data = &first.data;
-    assert_eq!((&data["chain"], &data["index"], &data["event"]), (&json!(137), &json!("fees"), &json!("FeesCollected")));
+    assert_eq!(
+        (&data["chain"], &data["index"], &data["event"]),
+        (&json!(137), &json!("fees"), &json!("FeesCollected"))
+    );
     assert_eq!(data["row"]["integratorFee"], "7000");
     assert_eq!([reader.event().await.place(), reader.event().await.place()], [(7, 1), (9, 4)]);
 }
@@ -79,7 +83,8 @@ async fn a_reader_may_begin_with_what_is_kept() {
 async fn an_index_or_event_can_be_asked_for_alone() {
     let (app, fees) = app().await;
     let more = table(&*app.store, "more", POLYGON, FEES).await;
-    let other = table(&*app.store, "fees", POLYGON, "Other(address a, address b, uint256 c, uint256 d)").await;
+    let other =
+        table(&*app.store, "fees", POLYGON, "Other(address a, address b, uint256 c, uint256 d)").await;
     collect(&app, &[&fees, &more, &other], 0, (1, 2), &[(1, 0), (2, 0)]).await;
     for (query, expected) in [
         ("", vec!["fees_fees_collected", "fees_other", "more_fees_collected"]),
@@ -91,7 +96,11 @@ async fn an_index_or_event_can_be_asked_for_alone() {
         for block in [1, 2] {
             for table in &expected {
                 let event = reader.event().await;
-                assert_eq!((event.place(), event.data["table"].as_str().unwrap()), ((block, 0), *table), "{query}");
+                assert_eq!(
+                    (event.place(), event.data["table"].as_str().unwrap()),
+                    ((block, 0), *table),
+                    "{query}"
+                );
             }
         }
     }
@@ -101,7 +110,9 @@ async fn an_index_or_event_can_be_asked_for_alone() {
 async fn a_message_may_speak_of_some_tables_only() {
     let (app, fees) = app().await;
     let more = table(&*app.store, "more", POLYGON, FEES).await;
-    let Write::Publish(mut told) = message("events.added", POLYGON, 0, 1, 1) else { unreachable!("a message") };
+    let Write::Publish(mut told) = message("events.added", POLYGON, 0, 1, 1) else {
+        unreachable!("a message")
+    };
     told[0].payload = told[0].payload.replace("\"tables\":[]", "\"tables\":[\"more_fees_collected\"]");
     let rows = [&fees, &more].map(|table| Write::Rows(fee_rows(table, &[(1, 0)], 1)));
     commit(&*app.store, rows.into_iter().chain([Write::Publish(told)]).collect()).await;

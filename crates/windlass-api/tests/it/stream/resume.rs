@@ -29,10 +29,15 @@ async fn a_stream_goes_on_behind_any_event() {
         let mut again = Reader::resume(&app, STREAM, id).await;
         for expected in &told[seen + 1..] {
             let event = again.event().await;
-            assert_eq!((event.id.clone(), event.place(), event.data["table"].clone()), *expected, "after {id}");
+            assert_eq!(
+                (event.id.clone(), event.place(), event.data["table"].clone()),
+                *expected,
+                "after {id}"
+            );
         }
     }
-    let mut by_parameter = Reader::open(&app, &format!("{STREAM}?start=oldest&last_event_id={}", told[10].0)).await;
+    let mut by_parameter =
+        Reader::open(&app, &format!("{STREAM}?start=oldest&last_event_id={}", told[10].0)).await;
     assert_eq!(by_parameter.event().await.id, told[11].0);
 }
 

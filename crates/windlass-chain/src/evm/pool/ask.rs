@@ -18,10 +18,9 @@ use super::question::Question;
 /// The most endpoints that are asked one question.
 pub const MAX_TRIES: usize = 3;
 
-/// What became of a question put to one member.
-struct Outcome<A> {
-    place: usize,
-    began: Instant,
+/// What became of a question put to one member. The turn is over when this is settled.
+struct Outcome<'a, A> {
+    turn: Turn<'a>,
     result: Result<A, Failure>,
 }
 
@@ -48,12 +47,12 @@ impl Inner {
     }
 
     /// Puts the question to one member, and to a second if the first is late.
-    async fn attempt<Q: Question>(
-        &self,
+    async fn attempt<'a, Q: Question>(
+        &'a self,
         question: &Q,
-        turn: Turn<'_>,
+        turn: Turn<'a>,
         places: &mut Vec<usize>,
-    ) -> (Outcome<Q::Answer>, Option<Outcome<Q::Answer>>) {
+    ) -> (Outcome<'a, Q::Answer>, Option<Outcome<'a, Q::Answer>>) {
         let (place, began) = (turn.place, turn.began);
         let first = pin!(self.put(question, turn));
         let late_after = if self.members.len() > 1 { self.hedges().late_after(question.kind()) } else { None };
@@ -74,14 +73,14 @@ impl Inner {
         if !knows {
             return (done, Some(other.await));
         }
-        if done.place != place {
+        if done.turn.place != place {
             let now = Instant::now();
             self.members[place].health().stalled(question.kind(), began, now);
         }
         (done, None)
     }
 
-    async fn put<Q: Question>(&self, question: &Q, turn: Turn<'_>) -> Outcome<Q::Answer> {
+    async fn put<'a, Q: Question>(&self, question: &Q, turn: Turn<'a>) -> Outcome<'a, Q::Answer> {
         let member = turn.member();
         let result = match member.prove(self.chain).await {
             Ok(()) => {
@@ -91,7 +90,7 @@ impl Inner {
             }
             Err(failure) => Err(failure),
         };
-        Outcome { place: turn.place, began: turn.began, result }
+        Outcome { turn, result }
     }
 
     /// Learns from an outcome; gives the answer back if it is one.
@@ -99,10 +98,10 @@ impl Inner {
         &self,
         question: &Q,
         tried: &mut Tried<Q::Answer>,
-        outcome: Outcome<Q::Answer>,
+        outcome: Outcome<'_, Q::Answer>,
     ) -> Option<Q::Answer> {
         self.settle(question, &outcome);
-        let Outcome { place, began, result } = outcome;
+        let Outcome { turn: Turn { place, began, .. }, result } = outcome;
         match result {
             Ok(answer) if question.is_unknown(&answer) => tried.unknown(question, place, answer),
             Err(failure) => tried.failed(place, began, failure),
@@ -121,17 +120,18 @@ impl Inner {
     }
 
     /// Draws the conclusions about the member that was asked.
-    fn settle<Q: Question>(&self, question: &Q, outcome: &Outcome<Q::Answer>) {
-        let (member, now) = (&self.members[outcome.place], Instant::now());
+    fn settle<Q: Question>(&self, question: &Q, outcome: &Outcome<'_, Q::Answer>) {
+        let (place, began) = (outcome.turn.place, outcome.turn.began);
+        let (member, now) = (&self.members[place], Instant::now());
         let answer = match &outcome.result {
             Ok(answer) => answer,
-            Err(failure) => return member.failed(failure, outcome.began, now),
+            Err(failure) => return member.failed(failure, began, now),
         };
-        member.health().succeeded(question.kind(), outcome.began, now);
-        self.hedges().answered(question.kind(), now - outcome.began);
+        member.health().succeeded(question.kind(), began, now);
+        self.hedges().answered(question.kind(), now - began);
         if let Some(block) = question.shows(answer) {
             member.health().has_block(block.number);
-            self.knowledge().has(outcome.place, block);
+            self.knowledge().has(place, block);
         }
     }
 

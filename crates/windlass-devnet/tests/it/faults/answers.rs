@@ -49,3 +49,16 @@ async fn receipts_are_lost_if_there_were_any() {
     assert!(result(&server, "eth_getTransactionReceipt", unknown).await.is_null());
     assert_eq!(faults.counts().get(Kind::NullReceipts), 2);
 }
+
+#[tokio::test]
+async fn batches_that_are_too_long_are_refused_as_one() {
+    let (server, faults) = serve_faulty("batch=2").await;
+    let one = request("eth_chainId", json!([]));
+    let (status, body) = post(&server.http_url(), format!("[{one},{one}]")).await;
+    assert_eq!((status, serde_json::from_str::<Vec<Value>>(&body).unwrap().len()), (200, 2));
+    let (status, body) = post(&server.http_url(), format!("[{one},{one},{one}]")).await;
+    let refusal: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!((status, &refusal["error"]["code"]), (200, &json!(31)));
+    assert_eq!(faults.counts().get(Kind::BatchLimit), 1);
+    assert_eq!(result(&server, "eth_chainId", json!([])).await, "0x7a69");
+}

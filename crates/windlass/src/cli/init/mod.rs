@@ -1,4 +1,13 @@
 //! `windlass init`
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | this | what was typed, the checks, and the file |
+//! | [`template`] | the example with settings filled in |
+//! | `from_env` | the variables of the fee collector |
+
+mod from_env;
+pub(crate) mod template;
 
 use std::fs::{OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
@@ -7,21 +16,39 @@ use std::path::Path;
 
 use secrecy::ExposeSecret;
 use windlass_chain::evm::EvmRpc;
-use windlass_core::chain::ChainId;
+use windlass_core::chain::{Address, ChainId};
 use windlass_core::code::Code;
 
 use super::global::Global;
-use crate::config::chain::RpcUrl;
+use super::index::inspect;
+use super::index::section::{IndexArgs, Section, typed_address};
+use crate::config::FILE_NAME;
+use crate::config::chain::{ChainName, RpcUrl};
+use crate::config::index::IndexName;
 use crate::config::secret::Secret;
-use crate::config::{EXAMPLE, FILE_NAME};
 use crate::failure::Failure;
 use crate::output;
+use template::Template;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// An endpoint to fill in, with the chain id it answers; best as env:NAME or file:PATH
     #[arg(long, value_name = "URL")]
     rpc: Option<String>,
+    /// What the chain is called [default: what most people call it]
+    #[arg(long, value_name = "NAME", requires = "rpc")]
+    chain_name: Option<String>,
+    /// A contract to collect; several times for several
+    #[arg(long = "contract", value_name = "ADDRESS", value_parser = typed_address, requires = "rpc")]
+    contracts: Vec<Address>,
+    #[command(flatten)]
+    index: IndexArgs,
+    /// What the index is called: the names of its tables begin so
+    #[arg(long, value_name = "NAME", default_value = "contract")]
+    index_name: IndexName,
+    /// Take over the variables of the fee collector, such as ACTIVE_CHAIN and RPC_URL
+    #[arg(long, conflicts_with_all = ["rpc", "chain_name", "contracts", "events", "abi", "start", "index_name"])]
+    from_env: bool,
     /// Print what would be written
     #[arg(long)]
     dry_run: bool,
@@ -38,15 +65,17 @@ struct Written {
 }
 
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
-    let written = match args.rpc {
-        Some(rpc) => with_endpoint(&rpc).await?,
-        None => Written { text: EXAMPLE.to_owned(), private: false },
-    };
-    if args.dry_run {
+    let path = global.file().map_or(Path::new(FILE_NAME), |path| path.as_path()).to_owned();
+    let (dry_run, force) = (args.dry_run, args.force);
+    // Told before anybody is asked anything.
+    if !dry_run && !force && path.exists() {
+        return Err(unwritable(&path, &ErrorKind::AlreadyExists.into()));
+    }
+    let written = compose(args, global, &path).await?;
+    if dry_run {
         return Ok(output::print(&written.text)?);
     }
-    let path = global.file().map_or(Path::new(FILE_NAME), |path| path.as_path());
-    write(path, &written, args.force)?;
+    write(&path, &written, force)?;
     if written.private {
         output::note(&format!(
             "the endpoint's URL may hold a key, so only you may read {}; better keep it elsewhere: --rpc env:NAME",
@@ -57,15 +86,71 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The example with an endpoint that has been asked for its chain.
-async fn with_endpoint(rpc: &str) -> Result<Written, Failure> {
+async fn compose(args: Args, global: &Global, path: &Path) -> Result<Written, Failure> {
+    let mut template = Template::example();
+    if args.from_env {
+        let section = from_env::Carried::read()?.fill_in(&mut template).await?;
+        with_index(&mut template, section, global, path).await?;
+        return Ok(Written { text: template.text(), private: false });
+    }
+    let Some(rpc) = args.rpc else { return Ok(Written { text: template.text(), private: false }) };
+    let chain = with_endpoint(&mut template, &rpc, args.chain_name).await?;
+    if !args.contracts.is_empty() {
+        let section = Section::new(args.index_name, chain, args.contracts, args.index)?;
+        with_index(&mut template, section, global, path).await?;
+    }
+    Ok(Written { text: template.text(), private: may_hold_key(&rpc) })
+}
+
+/// Fills in an endpoint that has been asked for its chain; says what that is called.
+async fn with_endpoint(
+    template: &mut Template,
+    rpc: &str,
+    chain_name: Option<String>,
+) -> Result<ChainName, Failure> {
     let secret = Secret::try_from(rpc.to_owned()).map_err(Failure::usage)?;
     let url = RpcUrl::try_from(secret).map_err(Failure::usage)?;
     let resolved = url.resolve().map_err(|error| {
         Failure::coded(Code::SecretMissing, error).hint("set it for this process, then try again")
     })?;
+    let chain = chain_name.map(|name| ChainName::try_from(name).map_err(Failure::usage)).transpose()?;
     let id = EvmRpc::new(resolved.expose_secret())?.chain_id().await?;
-    Ok(Written { text: filled_in(id, rpc), private: may_hold_key(rpc) })
+    fill_in_chain(template, id, rpc, chain)
+}
+
+/// Fills in a chain and its endpoint; says what it is called.
+fn fill_in_chain(
+    template: &mut Template,
+    id: ChainId,
+    rpc: &str,
+    chain: Option<ChainName>,
+) -> Result<ChainName, Failure> {
+    let chain = match chain {
+        Some(chain) => chain,
+        None => ChainName::try_from(name_of(id)).map_err(Failure::unexpected)?,
+    };
+    let section = format!("chain.{chain}");
+    template.name_chain(&chain.to_string());
+    template.set(&section, "id", id.as_i64());
+    template.set(&section, "rpc", vec![rpc.to_owned()]);
+    Ok(chain)
+}
+
+/// Fills in an index that has been looked at, with its first block.
+async fn with_index(
+    template: &mut Template,
+    mut section: Section,
+    global: &Global,
+    path: &Path,
+) -> Result<(), Failure> {
+    let mut trial = Template::example();
+    std::mem::swap(&mut trial, template);
+    trial.index(&section.text());
+    let start = inspect::first_block(global, path, &trial.text(), &section).await?;
+    trial.replace_start(start);
+    section.start = Some(start);
+    *template = trial;
+    Ok(())
 }
 
 /// Whether a written-out URL has a part that providers put keys into.
@@ -74,14 +159,6 @@ fn may_hold_key(rpc: &str) -> bool {
         let user = !url.username().is_empty() || url.password().is_some();
         user || url.query().is_some() || !matches!(url.path(), "" | "/")
     })
-}
-
-fn filled_in(id: ChainId, rpc: &str) -> String {
-    let rpc = toml::Value::from(vec![rpc]);
-    EXAMPLE
-        .replace("[chain.local]", &format!("[chain.{}]", name_of(id)))
-        .replace("id = 31337", &format!("id = {id}"))
-        .replace("rpc = [\"http://127.0.0.1:8545\"]", &format!("rpc = {rpc}"))
 }
 
 /// The name most people would choose.

@@ -1,0 +1,45 @@
+//! Looks at an index that somebody wants to add: the file with it in, its chain and
+//! its contracts. Nothing is written.
+
+use std::path::Path;
+
+use windlass_core::code::Code;
+use windlass_engine::collect::deployment::deployed_at;
+
+use super::section::Section;
+use crate::cli::global::Global;
+use crate::collect::draft::Draft;
+use crate::collect::endpoints::Endpoints;
+use crate::collect::{preflight, prepare};
+use crate::config::index::start::Start;
+use crate::failure::Failure;
+
+/// Makes sure that the index can be collected, and says where it begins: where it was
+/// told to, or where the first of its contracts came to be. `text` is the whole file.
+pub(crate) async fn first_block(
+    global: &Global,
+    path: &Path,
+    text: &str,
+    section: &Section,
+) -> Result<Start, Failure> {
+    let config = global.read(path, text)?;
+    let wanted = config.index.get(&section.name).zip(config.chain.get(&section.chain));
+    let (index, chain) = wanted.ok_or_else(|| {
+        let message = format!("`[index.{}]` is not in force: something else overrides it", section.name);
+        Failure::coded(Code::ConfigInvalid, message).hint("`windlass config show` says what is")
+    })?;
+    let draft = Draft::new(&config, &section.name, index)?;
+    let endpoints = [Endpoints::open(&section.chain, chain)?];
+    preflight::check(&endpoints, std::slice::from_ref(&draft), &preflight::Known::new()).await?;
+    if let Some(start) = section.start {
+        return Ok(start);
+    }
+    let [endpoints] = &endpoints;
+    let mut first = u64::MAX;
+    for contract in draft.contracts() {
+        let found = deployed_at(&*endpoints.pool, *contract).await;
+        let found = found.map_err(|error| prepare::not_found(error, endpoints, &draft))?;
+        first = first.min(found);
+    }
+    Ok(Start::Block(first))
+}

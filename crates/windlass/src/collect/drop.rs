@@ -1,0 +1,147 @@
+//! Takes away what was collected of an index.
+//!
+//! The order matters: first the ledger forgets what was claimed for its tables, under
+//! the chain's lease; then the tables go. Whatever happens between the two, an index
+//! of that name that comes back is collected whole.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use windlass_core::chain::ChainId;
+use windlass_core::code::Code;
+use windlass_core::commit::{Commit, Write};
+use windlass_core::name::{Owner, StateKey};
+use windlass_core::plan::Plan;
+use windlass_core::store::{Store, TableInfo};
+use windlass_core::table::Identifier;
+use windlass_engine::collect::deployment::deployment_key;
+use windlass_engine::collect::names::paused_key;
+
+use super::ledger::{self, unnamed};
+use crate::export;
+use crate::failure::Failure;
+
+/// How long the lease is held at most: everything under it is a few writes.
+const LEASE_TTL: Duration = Duration::from_secs(30);
+
+/// What is stored of an index.
+#[derive(Debug)]
+pub(crate) struct Stored {
+    name: Identifier,
+    /// Its tables.
+    pub(crate) tables: Vec<TableInfo>,
+    plans: BTreeMap<ChainId, Plan>,
+}
+
+impl Stored {
+    /// Looks what there is; a failure where there is nothing.
+    pub(crate) async fn read(store: &dyn Store, name: &Identifier) -> Result<Self, Failure> {
+        let all = store.list_tables().await?;
+        let known = all.iter().map(|info| info.spec.index.as_str());
+        let tables: Vec<TableInfo> = all.iter().filter(|info| info.spec.index == *name).cloned().collect();
+        if tables.is_empty() {
+            return Err(export::missing(name, known));
+        }
+        let mut plans = BTreeMap::new();
+        for info in &tables {
+            plans.insert(info.spec.chain, ledger::plan(store, info.spec.chain).await?);
+        }
+        Ok(Self { name: name.clone(), tables, plans })
+    }
+
+    /// The ledger of a chain.
+    pub(crate) fn plan_of(&self, chain: ChainId) -> Plan {
+        self.plans.get(&chain).cloned().unwrap_or_default()
+    }
+
+    /// How many rows its tables have.
+    pub(crate) fn rows(&self) -> u64 {
+        self.tables.iter().map(|info| info.rows).sum()
+    }
+
+    fn has(&self, table: &Identifier) -> bool {
+        self.tables.iter().any(|info| info.spec.name == *table)
+    }
+}
+
+/// Removes it all.
+pub(crate) async fn remove(store: &dyn Store, stored: &Stored) -> Result<(), Failure> {
+    for chain in stored.plans.keys() {
+        forget(store, stored, *chain).await?;
+    }
+    for info in &stored.tables {
+        store.drop_table(&info.spec.name).await?;
+    }
+    Ok(())
+}
+
+/// Makes a chain's ledger forget the tables. Nobody else may change it meanwhile.
+async fn forget(store: &dyn Store, stored: &Stored, chain: ChainId) -> Result<(), Failure> {
+    let names = ledger::names(chain)?;
+    let owner = format!("{}-{:08x}/drop", std::process::id(), rand::random::<u32>());
+    let owner = Owner::new(owner).map_err(unnamed)?;
+    let lease = store.acquire_lease(&names.lease, &owner, LEASE_TTL).await?;
+    let lease = lease.ok_or_else(|| {
+        Failure::coded(Code::LeaseLost, format_args!("a process is collecting chain {chain}"))
+            .hint("stop `windlass run` first; one that died keeps its lease for `lease_ttl`")
+    })?;
+    let old = ledger::plan(store, chain).await?;
+    let new = without(&old, |table| stored.has(table));
+    let text = serde_json::to_string(&new).map_err(Failure::unexpected)?;
+    let mut writes = vec![Write::PutState { key: names.plan, value: Some(text) }];
+    writes.extend(forgotten_keys(stored, &old)?.into_iter().map(|key| Write::PutState { key, value: None }));
+    let done = store.commit(Commit::of(writes).under_lease(&lease)).await;
+    store.release_lease(&lease).await?;
+    done?;
+    Ok(())
+}
+
+/// What else was kept for the index: whether it is paused, and where its contracts came to be.
+fn forgotten_keys(stored: &Stored, plan: &Plan) -> Result<Vec<StateKey>, Failure> {
+    let name = stored.name.as_str();
+    let contracts = plan.sources.keys().filter(|id| stored.has(&id.table)).filter_map(|id| id.contract);
+    let mut keys = vec![paused_key(name).map_err(unnamed)?];
+    for contract in contracts {
+        let key = deployment_key(name, contract).map_err(unnamed)?;
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    Ok(keys)
+}
+
+/// A plan that knows nothing of some tables. A campaign that served nobody else is gone.
+fn without(plan: &Plan, is_gone: impl Fn(&Identifier) -> bool) -> Plan {
+    let mut plan = Plan { version: plan.version + 1, ..plan.clone() };
+    plan.sources.retain(|id, _| !is_gone(&id.table));
+    for campaign in &mut plan.campaigns {
+        campaign.sources.retain(|id| !is_gone(&id.table));
+    }
+    plan.campaigns.retain(|campaign| !campaign.sources.is_empty());
+    plan
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use windlass_core::plan::{SourceId, Standing};
+
+    use super::*;
+
+    fn source(table: &str) -> SourceId {
+        SourceId { table: Identifier::new(table).expect("a name"), contract: None }
+    }
+
+    #[test]
+    fn a_plan_forgets_a_table_and_the_campaigns_that_served_it_alone() {
+        let wanted = BTreeMap::from([(source("a"), 0), (source("b"), 50)]);
+        let plan = Plan::default().replan(&wanted, &Standing { head: 100, finalized: 100, ..Standing::default() });
+        assert_eq!(plan.campaigns.len(), 2, "blocks 0 to 49 for one, 50 to 100 for both");
+        let left = without(&plan, |table| table.as_str() == "a");
+        assert_eq!(left.sources.keys().collect::<Vec<_>>(), [&source("b")]);
+        assert_eq!(left.campaigns.len(), 1);
+        assert_eq!(left.campaigns[0].sources, BTreeSet::from([source("b")]));
+        assert!(left.version > plan.version);
+    }
+}
