@@ -62,6 +62,11 @@ impl Fault {
         }
     }
 
+    /// Whether it only says that another statement has failed before, and ended the transaction.
+    pub(crate) fn is_aftermath(&self) -> bool {
+        matches!(self, Self::Postgres(error) if error.code() == Some(&SqlState::IN_FAILED_SQL_TRANSACTION))
+    }
+
     /// Whether the same try may pass on a fresh connection or a moment later.
     pub(crate) fn is_passing(&self) -> bool {
         match self {
@@ -90,6 +95,20 @@ impl Fault {
             Self::Unsettled => StoreError::OutcomeUnknown { place: place.address.clone() },
         }
     }
+}
+
+/// The answers to statements that went out together, or why one of them failed: the
+/// others may only say that it did.
+pub(crate) fn together<T>(answers: impl IntoIterator<Item = Outcome<T>>) -> Outcome<Vec<T>> {
+    let (mut all, mut failed) = (Vec::new(), None);
+    for answer in answers {
+        match answer {
+            Ok(answer) => all.push(answer),
+            Err(fault) if failed.as_ref().is_none_or(Fault::is_aftermath) => failed = Some(fault),
+            Err(_) => {}
+        }
+    }
+    failed.map_or(Ok(all), Err)
 }
 
 /// The server's or network's error behind a failure to get a connection.

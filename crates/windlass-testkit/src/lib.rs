@@ -3,6 +3,7 @@
 //! | file | what it holds |
 //! | --- | --- |
 //! | [`clock`] | a clock that tests set |
+//! | [`foundry`] | anvil and cast, from the paths in the environment |
 //! | [`harness`] | what a store brings so that the suite can run against it |
 //! | [`make`] | short ways to say names, jobs, messages, logs |
 //! | [`conformance`] | the suite: one case per rule, one macro that makes tests of them |
@@ -14,6 +15,7 @@
 
 pub mod clock;
 pub mod conformance;
+pub mod foundry;
 pub mod harness;
 pub mod make;
 pub mod model;

@@ -8,14 +8,13 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::response::sse::Event;
 use serde::Serialize;
 use serde_json::json;
 use tokio::sync::{Notify, mpsc};
 use windlass_core::error::{RetryAdvice, StoreError};
 use windlass_core::name::Partition;
 use windlass_core::outbox::Message;
-use windlass_core::store::Store;
+use windlass_core::store::{Outbox, Tables};
 use windlass_core::table::{EventRow, TableSpec};
 use windlass_core::value_text::RowJson;
 
@@ -23,6 +22,7 @@ use super::message::{Added, News};
 use super::position::{Position, RowPlace, write_all};
 use super::removals::Removals;
 use super::rows::SpanRows;
+use super::told::Told;
 use super::wanted::Wanted;
 use crate::error::ApiError;
 use crate::limits::{MAX_STREAM_STALL_MS, STREAM_MESSAGES};
@@ -38,12 +38,13 @@ pub(super) struct ChainFeed {
 
 /// One reader's stream.
 pub(super) struct Feed {
-    pub(super) store: Arc<dyn Store>,
+    pub(super) outbox: Arc<dyn Outbox>,
+    pub(super) tables: Arc<dyn Tables>,
     pub(super) wake: Arc<Notify>,
     pub(super) interval: Duration,
     pub(super) wanted: Wanted,
     pub(super) chains: Vec<ChainFeed>,
-    pub(super) outlet: mpsc::Sender<Event>,
+    pub(super) outlet: mpsc::Sender<Told>,
     /// Whether the reader knows where the stream is.
     pub(super) is_told: bool,
 }
@@ -107,7 +108,7 @@ impl Feed {
         }
         if !self.is_told {
             // An id without data: the reader's browser or library keeps it for a resume.
-            self.send(Event::default()).await?;
+            self.send(Told::default()).await?;
         }
         Ok(is_news)
     }
@@ -117,11 +118,11 @@ impl Feed {
         let chain = &self.chains[place];
         let open = i64::from(chain.position.row.is_some());
         let after = chain.position.seq - open;
-        let messages = self.store.messages(&chain.partition, after, STREAM_MESSAGES).await?;
+        let messages = self.outbox.messages(&chain.partition, after, STREAM_MESSAGES).await?;
         if messages.is_empty() {
             return Ok(false);
         }
-        let tables = self.wanted.tables(&*self.store, chain.position.chain).await?;
+        let tables = self.wanted.tables(&*self.tables, chain.position.chain).await?;
         for message in &messages {
             self.tell(place, &tables, message).await?;
         }
@@ -149,7 +150,7 @@ impl Feed {
                     "from_block": removed.from_block,
                     "generation": removed.generation,
                 });
-                self.send(Event::default().event("removed").data(body.to_string())).await?;
+                self.send(Told::new("removed", body.to_string())).await?;
             }
             News::Other => self.move_to(place, end),
         }
@@ -166,7 +167,7 @@ impl Feed {
             let id = chain.position.chain;
             self.move_to(place, Position::end_of(id, seq - 1));
             let body = json!({ "chain": id, "from_seq": next, "to_seq": seq - 1 });
-            self.send(Event::default().event("gap").data(body.to_string())).await?;
+            self.send(Told::new("gap", body.to_string())).await?;
         }
         Ok(())
     }
@@ -191,12 +192,12 @@ impl Feed {
         }
         let mut rows = SpanRows::new(&tables, added.from_block, added.head.number, after.as_ref());
         loop {
-            let next = rows.next(&*self.store).await?;
+            let next = rows.next(&*self.tables).await?;
             if next.is_empty() {
                 return Ok(());
             }
             let chain = &mut self.chains[place];
-            let looked = chain.removals.look_ahead(&*self.store, &chain.partition, seq).await?;
+            let looked = chain.removals.look_ahead(&*self.outbox, &chain.partition, seq).await?;
             looked.map_err(|_| Ended::Behind)?;
             let lowest = chain.removals.lowest_after(seq);
             for (table, row) in next {
@@ -226,7 +227,7 @@ impl Feed {
         let body = serde_json::to_string(&body).map_err(|error| StoreError::Other(error.to_string()))?;
         let sent = RowPlace { key: row.head.key(), table: table.name.clone() };
         self.move_to(place, Position { chain, seq, row: Some(sent) });
-        self.send(Event::default().event("added").data(body)).await
+        self.send(Told::new("added", body)).await
     }
 
     fn move_to(&mut self, place: usize, position: Position) {
@@ -235,9 +236,9 @@ impl Feed {
     }
 
     /// Hands an event over, under the id of where the stream is now.
-    async fn send(&mut self, event: Event) -> Result<(), Ended> {
+    async fn send(&mut self, told: Told) -> Result<(), Ended> {
         let id = write_all(self.chains.iter().map(|chain| &chain.position));
-        let sending = self.outlet.send_timeout(event.id(id), Duration::from_millis(MAX_STREAM_STALL_MS));
+        let sending = self.outlet.send_timeout(told.at(id), Duration::from_millis(MAX_STREAM_STALL_MS));
         sending.await.map_err(|_| Ended::Reader)?;
         self.is_told = true;
         Ok(())
@@ -252,6 +253,6 @@ impl Feed {
         };
         let body = json!({ "code": error.code, "message": error.message, "hint": error.hint });
         // The reader may be gone as well.
-        let _ = self.outlet.try_send(Event::default().event("failed").data(body.to_string()));
+        let _ = self.outlet.try_send(Told::new("failed", body.to_string()));
     }
 }

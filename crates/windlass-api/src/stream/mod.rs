@@ -19,6 +19,7 @@
 //! | `message` | what the outbox says |
 //! | `removals` | what was taken back meanwhile, and the rule for it |
 //! | `rows` | the rows of a message |
+//! | `told` | what a reader is told |
 //! | `feed` | the loop |
 
 mod feed;
@@ -27,6 +28,9 @@ mod position;
 mod removals;
 mod rows;
 mod tail;
+#[cfg(test)]
+mod tests;
+mod told;
 mod wanted;
 
 use std::convert::Infallible;
@@ -40,12 +44,13 @@ use futures_util::stream;
 use tokio::sync::mpsc;
 use windlass_core::chain::ChainId;
 use windlass_core::name::Partition;
-use windlass_core::store::Store;
+use windlass_core::store::{Outbox, Store, Tables};
 
 use self::feed::{ChainFeed, Feed};
 use self::position::{Position, read_all};
 use self::removals::Removals;
 use self::tail::{is_ahead, tail};
+use self::told::Told;
 use self::wanted::Wanted;
 use crate::error::{ApiError, ApiResult, ErrorBody, ErrorCode};
 use crate::extract::Pairs;
@@ -92,9 +97,10 @@ pub(crate) async fn stream(
     let room = Arc::clone(&state.streams).try_acquire_owned();
     let room = room.map_err(|_| ApiError::new(ErrorCode::Overloaded, "too many streams are open"))?;
     let chains = chain_feeds(state.store(), &query).await?;
-    let (outlet, mut events) = mpsc::channel::<Event>(STREAM_BUFFER);
+    let (outlet, mut events) = mpsc::channel::<Told>(STREAM_BUFFER);
     let feed = Feed {
-        store: Arc::clone(&state.parts.store),
+        outbox: Arc::clone(&state.parts.store) as Arc<dyn Outbox>,
+        tables: Arc::clone(&state.parts.store) as Arc<dyn Tables>,
         wake: Arc::clone(&state.parts.wake),
         interval: state.options.stream_interval,
         wanted: query.wanted,
@@ -107,13 +113,10 @@ pub(crate) async fn stream(
         stop.run_until_cancelled(feed.run()).await;
         drop(room);
     });
-    let events = stream::poll_fn(move |context| events.poll_recv(context).map(|event| event.map(infallible)));
+    let sent = |told: Told| Ok::<Event, Infallible>(told.into());
+    let events = stream::poll_fn(move |context| events.poll_recv(context).map(|told| told.map(sent)));
     let alive = KeepAlive::new().interval(state.options.heartbeat);
     Ok((UNBUFFERED, Sse::new(events).keep_alive(alive)).into_response())
-}
-
-fn infallible(event: Event) -> Result<Event, Infallible> {
-    Ok(event)
 }
 
 impl StreamQuery {

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 
 use windlass_core::error::StoreResult;
 use windlass_core::name::Partition;
-use windlass_core::store::Store;
+use windlass_core::store::Outbox;
 
 use super::message::News;
 use crate::limits::{MAX_STREAM_REMOVALS, STREAM_LOOKAHEAD};
@@ -37,13 +37,13 @@ impl Removals {
     /// Looks through the messages behind `seq` that were not looked at yet, to the end.
     pub(super) async fn look_ahead(
         &mut self,
-        store: &dyn Store,
+        outbox: &dyn Outbox,
         partition: &Partition,
         seq: i64,
     ) -> StoreResult<Result<(), TooMany>> {
         self.seen_to = self.seen_to.max(seq);
         loop {
-            let messages = store.messages(partition, self.seen_to, STREAM_LOOKAHEAD).await?;
+            let messages = outbox.messages(partition, self.seen_to, STREAM_LOOKAHEAD).await?;
             for message in &messages {
                 if let News::Removed(removed) = News::of(message) {
                     self.add(message.seq, removed.from_block);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::row_query::{Comparison, Condition, Place, RowOrder, RowQuery};
-use windlass_core::store::Store;
+use windlass_core::store::Tables;
 use windlass_core::table::{EventRow, RowKey, TableSpec, Value};
 
 use super::position::RowPlace;
@@ -49,7 +49,7 @@ impl SpanRows {
     }
 
     /// The next rows; none at the end.
-    pub(super) async fn next(&mut self, store: &dyn Store) -> StoreResult<Vec<(Arc<TableSpec>, EventRow)>> {
+    pub(super) async fn next(&mut self, store: &dyn Tables) -> StoreResult<Vec<(Arc<TableSpec>, EventRow)>> {
         for source in self.sources.iter_mut().filter(|source| source.read.is_empty() && !source.is_done) {
             source.fill(store, (self.from, self.to), self.page_rows).await?;
         }
@@ -72,7 +72,7 @@ impl SpanRows {
 }
 
 impl Source {
-    async fn fill(&mut self, store: &dyn Store, (from, to): (u64, u64), limit: u32) -> StoreResult<()> {
+    async fn fill(&mut self, store: &dyn Tables, (from, to): (u64, u64), limit: u32) -> StoreResult<()> {
         let mut conditions = vec![bound(Comparison::AtMost, to)];
         // Beside a key that is as high, the first block would only lead the database astray.
         if self.after.is_none_or(|after| after.block < from) {
@@ -101,7 +101,7 @@ impl Source {
 /// come by the names of their tables.
 fn behind(place: &RowPlace, table: &TableSpec) -> Option<RowKey> {
     let RowKey { block, log_index } = place.key;
-    if table.name < place.table {
+    if table.name <= place.table {
         return Some(place.key);
     }
     match (block, log_index) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use windlass_core::chain::ChainId;
 use windlass_core::error::StoreResult;
-use windlass_core::store::Store;
+use windlass_core::store::{Store, Tables};
 use windlass_core::table::TableSpec;
 
 use crate::catalog::{find_table, tables_of};
@@ -40,7 +40,11 @@ impl Wanted {
     }
 
     /// The tables of a chain that are wanted, as they are now.
-    pub(super) async fn tables(&self, store: &dyn Store, chain: ChainId) -> StoreResult<Vec<Arc<TableSpec>>> {
+    pub(super) async fn tables(
+        &self,
+        store: &dyn Tables,
+        chain: ChainId,
+    ) -> StoreResult<Vec<Arc<TableSpec>>> {
         let is_wanted = |table: &TableSpec| {
             table.chain == chain
                 && self.index.as_deref().is_none_or(|index| table.index.as_str() == index)

@@ -1,8 +1,8 @@
 //! Many headers in few messages.
 //!
-//! Providers differ in how many calls they take in one message, and some take one. What
-//! is refused is tried again call by call, and the next message is half as long; the
-//! length that went through is kept as long as the client lives.
+//! Providers differ in how many calls they take in one message, and some take one. A
+//! message that is refused is followed by one of half the length; the length that went
+//! through is kept as long as the client lives.
 
 use std::sync::atomic::Ordering;
 
@@ -36,27 +36,44 @@ impl EvmRpc {
         stream::iter(messages).buffered(MAX_MESSAGES_AT_ONCE).try_concat().await
     }
 
+    /// In as few messages as the endpoint takes, one after the other.
     async fn headers_of(&self, blocks: &[BlockTag]) -> Result<Vec<Option<Header>>, RpcError> {
-        if blocks.len() < 2 {
-            return self.one_by_one(blocks).await;
-        }
-        match self.batch(blocks).await? {
-            Batch::Refused(error) => {
-                tracing::debug!(%error, calls = blocks.len(), "a batch was refused");
-                self.batch_calls.fetch_min(blocks.len() / 2, Ordering::Relaxed);
-                self.one_by_one(blocks).await
+        let (mut headers, mut rest) = (Vec::with_capacity(blocks.len()), blocks);
+        while !rest.is_empty() {
+            let size = self.batch_calls.load(Ordering::Relaxed).min(rest.len());
+            if size < 2 {
+                headers.extend(self.one_by_one(rest).await?);
+                break;
             }
-            Batch::Read(found) => {
-                let mut headers = Vec::with_capacity(found.len());
-                for (block, header) in blocks.iter().zip(found) {
-                    headers.push(match header {
-                        Some(header) => header,
-                        None => self.header(*block).await?,
-                    });
+            let (now, later) = rest.split_at(size);
+            match self.batch(now).await? {
+                Batch::Refused(error) => {
+                    tracing::debug!(%error, calls = size, "a batch was refused");
+                    self.batch_calls.fetch_min(size / 2, Ordering::Relaxed);
                 }
-                Ok(headers)
+                Batch::Read(found) => {
+                    headers.extend(self.completed(now, found).await?);
+                    rest = later;
+                }
             }
         }
+        Ok(headers)
+    }
+
+    /// What is missing of a batch is asked for alone.
+    async fn completed(
+        &self,
+        blocks: &[BlockTag],
+        found: Vec<Option<Option<Header>>>,
+    ) -> Result<Vec<Option<Header>>, RpcError> {
+        let mut headers = Vec::with_capacity(found.len());
+        for (block, header) in blocks.iter().zip(found) {
+            headers.push(match header {
+                Some(header) => header,
+                None => self.header(*block).await?,
+            });
+        }
+        Ok(headers)
     }
 
     async fn one_by_one(&self, blocks: &[BlockTag]) -> Result<Vec<Option<Header>>, RpcError> {

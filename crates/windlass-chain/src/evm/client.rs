@@ -19,8 +19,8 @@ use super::error::RpcError;
 use super::header::{self, ReadHeader, TagParam};
 use super::hex::Hex;
 use super::log::{Blocks, Query, RpcLog};
-use super::receipt::RpcReceipt;
 use super::range_limit::{self, Complaint, RangeAdvice, RangeLimit};
+use super::receipt::RpcReceipt;
 use super::transport::{
     CallIds, MAX_BODY_BYTES, MAX_RANGE_BODY_BYTES, MAX_SMALL_BODY_BYTES, Outgoing, REQUEST_TIMEOUT, Reply,
     Transport,
@@ -219,8 +219,7 @@ impl EvmRpc {
         let data = error.data.map_or("", RawValue::get);
         let place = self.place().to_owned();
         if method == "eth_getLogs"
-            && let Some(Complaint { advice, limit }) =
-                range_limit::read(&format!("{} {data}", error.message))
+            && let Some(Complaint { advice, limit }) = range_limit::read(&format!("{} {data}", error.message))
         {
             return RpcError::RangeTooLarge { place, message, advice, limit };
         }

@@ -214,7 +214,9 @@ mod tests {
             value[key] = wrong.into();
             assert!(read(&value).is_err(), "{key}");
         }
-        for (removed, refused) in [(true.into(), true), (false.into(), false), (serde_json::Value::Null, false)] {
+        for (removed, refused) in
+            [(true.into(), true), (false.into(), false), (serde_json::Value::Null, false)]
+        {
             let mut value = json(1);
             value["removed"] = removed;
             assert_eq!(read(&value).is_err(), refused, "{value}");

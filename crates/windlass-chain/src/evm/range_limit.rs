@@ -183,10 +183,7 @@ mod tests {
             ("range 62787 exceeds limit of 10000", RangeAdvice::Blocks(10_000)),
             ("Max range: 800", RangeAdvice::Blocks(800)),
             ("eth_getLogs range is too large, max is 1k blocks", RangeAdvice::Blocks(1_000)),
-            (
-                "requested too many blocks from 0 to 5000, maximum is set to 2048",
-                RangeAdvice::Blocks(2_048),
-            ),
+            ("requested too many blocks from 0 to 5000, maximum is set to 2048", RangeAdvice::Blocks(2_048)),
             ("block range is too wide", RangeAdvice::Smaller),
             ("Block range limit exceeded.", RangeAdvice::Smaller),
         ] {
@@ -209,11 +206,7 @@ mod tests {
                 range(15, 31),
                 Some(10_000),
             ),
-            (
-                "query exceeds max results 20000, retry with the range 100-250",
-                range(100, 250),
-                Some(20_000),
-            ),
+            ("query exceeds max results 20000, retry with the range 100-250", range(100, 250), Some(20_000)),
             ("query timeout exceeded", RangeAdvice::Smaller, None),
             ("logs matched by query exceeds limit of 10000", RangeAdvice::Smaller, Some(10_000)),
             ("backend response too large", RangeAdvice::Smaller, None),

@@ -164,13 +164,15 @@ impl ChainReader for EvmReader {
         }
         match self.rpc.receipts(block.number).await {
             Ok(None) => Ok(None),
-            Ok(Some(receipts)) => match receipt::read(self.chain, block, receipts).map_err(|error| self.named(error))? {
-                Ok(receipts) => Ok(Some(receipts)),
-                Err(UnknownType(kind)) => {
-                    tracing::debug!(block = block.number, kind, "a receipt's type is not known");
-                    Ok(None)
+            Ok(Some(receipts)) => {
+                match receipt::read(self.chain, block, receipts).map_err(|error| self.named(error))? {
+                    Ok(receipts) => Ok(Some(receipts)),
+                    Err(UnknownType(kind)) => {
+                        tracing::debug!(block = block.number, kind, "a receipt's type is not known");
+                        Ok(None)
+                    }
                 }
-            },
+            }
             Err(error) if is_unknown_method(&error) => {
                 self.no_receipts.store(true, Ordering::Relaxed);
                 tracing::debug!(%error, "an endpoint does not tell receipts");

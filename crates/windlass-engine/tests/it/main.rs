@@ -3,5 +3,6 @@
 // Simulations print how often each kind of fault really happened.
 #![allow(clippy::print_stdout)]
 
+mod anvil_collect;
 mod collect;
 mod devnet;

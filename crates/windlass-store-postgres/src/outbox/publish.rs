@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use futures_util::future::join;
 use windlass_core::outbox::NewMessage;
 use windlass_core::store::SINK_QUEUE_PREFIX;
 
-use crate::error::Outcome;
+use crate::error::{Outcome, together};
 use crate::row::{damaged, get};
 use crate::tx::Tx;
 
@@ -55,8 +56,8 @@ pub(super) async fn append(tx: &Tx, entries: &[Entry<'_>]) -> Outcome<Vec<i64>> 
         seqs.push(grown.next_seq);
         grown.next_seq += 1;
     }
-    insert(tx, &ids, &seqs, entries).await?;
-    grow_lanes(tx, &partitions).await?;
+    let (inserted, grown) = join(insert(tx, &ids, &seqs, entries), grow_lanes(tx, &partitions)).await;
+    together([inserted, grown])?;
     Ok(seqs)
 }
 

@@ -152,8 +152,8 @@ pub(super) async fn with_entry<T>(
         (Ok(Some(entry)), answer) => Ok((entry, answer)),
         (Ok(None), _) => Err(missing(name)),
         // Without its table a statement fails, and the transaction with it.
-        (Err(_), Err(fault)) => Err(if is(&fault, &GONE) { missing(name) } else { fault }),
-        (Err(fault), Ok(_)) => Err(fault),
+        (Err(_), Err(fault)) if is(&fault, &GONE) => Err(missing(name)),
+        (Err(fault), answer) => Err(if fault.is_aftermath() { answer.err().unwrap_or(fault) } else { fault }),
     }
 }
 

@@ -23,7 +23,7 @@ use super::growth::Growth;
 use super::param::{self, Bound, array_type};
 use super::registry::{self, is, missing, with_entry};
 use crate::copy::{copy, put_bytes, put_number};
-use crate::error::{Fault, Outcome};
+use crate::error::{Fault, Outcome, together};
 use crate::row::{get, signed, unsigned};
 use crate::tx::{Param, Tx};
 
@@ -208,15 +208,13 @@ pub(crate) async fn retract(tx: &Tx, chain: ChainId, from_block: u64, growth: &m
     let from = signed("block", from_block)?;
     let tables = registry::of_chain(tx, chain).await?;
     let deleted = join_all(tables.iter().map(|(name, _)| delete(tx, name, from, i64::MAX))).await;
-    let mut all = 0;
-    for ((_, entry), gone) in tables.into_iter().zip(deleted) {
-        // One that was dropped since it was listed is not listed at the next try.
-        let gone =
-            gone.map_err(|fault| if is(&fault, &registry::GONE) { Fault::Overtaken } else { fault })?;
-        growth.add(entry, -signed("a count", gone)?);
-        all += gone;
+    // One that was dropped since it was listed is not listed at the next try.
+    let deleted = together(deleted)
+        .map_err(|fault| if is(&fault, &registry::GONE) { Fault::Overtaken } else { fault })?;
+    for ((_, entry), gone) in tables.into_iter().zip(&deleted) {
+        growth.add(entry, -signed("a count", *gone)?);
     }
-    Ok(all)
+    Ok(deleted.iter().sum())
 }
 
 async fn delete_of(

@@ -13,5 +13,6 @@ mod postgres_migrate;
 mod postgres_plan;
 mod postgres_processes;
 mod postgres_prune;
+mod postgres_table;
 mod postgres_together;
 mod proxy;

@@ -103,3 +103,74 @@ fn value(value: &Value) -> Sql {
         Value::Text(text) => Sql::Text(storable_text(text).into_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rusqlite::{Connection, StatementStatus, params_from_iter};
+    use windlass_core::row_query::RowOrder;
+    use windlass_core::table::RowKey;
+    use windlass_core::time::Timestamp;
+    use windlass_testkit::make;
+
+    use super::*;
+    use crate::table::{registry, sum};
+    use crate::writer::Tx;
+
+    const BLOCKS: u64 = 20_000;
+
+    /// A table with a row in each of many blocks.
+    fn filled(table: &Arc<TableSpec>) -> Connection {
+        let connection = Connection::open_in_memory().expect("a database");
+        connection.execute_batch(include_str!("../../migrations/0001_foundation.sql")).expect("the schema");
+        sum::register(&connection).expect("the function");
+        let tx = Tx::new(&connection, Timestamp::from_ms(0));
+        registry::create(&tx, std::slice::from_ref(table)).expect("the table");
+        let rows = make::rows(table, (0..BLOCKS).map(|block| make::row(block, 0, 1)));
+        crate::table::insert(&tx, &rows).expect("the rows");
+        connection
+    }
+
+    /// What answering takes, in steps of SQLite's machine, and how many rows there are.
+    fn cost(connection: &Connection, question: Question) -> (i32, usize) {
+        let mut statement = connection.prepare(&question.sql).expect(&question.sql);
+        let rows =
+            statement.query_map(params_from_iter(question.values), |_| Ok(())).expect("an answer").count();
+        (statement.get_status(StatementStatus::VmStep), rows)
+    }
+
+    #[test]
+    fn a_deep_page_costs_what_the_first_does() {
+        let table = make::table("t", 1);
+        let connection = filled(&table);
+        for order in [RowOrder::OldestFirst, RowOrder::NewestFirst] {
+            let at = |after| page(&table, &RowQuery { order, after, ..make::page("t", 100) }, 100);
+            let (first, rows) = cost(&connection, at(None));
+            assert_eq!(rows, 100);
+            for block in [200, BLOCKS / 2, BLOCKS - 200] {
+                let (deep, rows) = cost(&connection, at(Some(RowKey { block, log_index: 0 })));
+                assert_eq!(rows, 100);
+                assert!(deep < 2 * first, "{order:?} behind {block}: {deep} steps, not {first}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_condition_on_blocks_reads_only_them() {
+        let table = make::table("t", 1);
+        let connection = filled(&table);
+        let block = |comparison, number| Condition {
+            place: Place::Block,
+            comparison,
+            values: vec![Value::Integer(number)],
+        };
+        let conditions = [block(Comparison::AtLeast, 15_000), block(Comparison::Below, 15_100)];
+        let (steps, _) = cost(&connection, count(&table.name, &conditions));
+        assert!(steps < 1_000, "{steps} steps for a hundred rows");
+        let query = RowQuery { conditions: conditions.to_vec(), ..make::page("t", 1_000) };
+        let (steps, rows) = cost(&connection, page(&table, &query, 1_000));
+        assert_eq!(rows, 100);
+        assert!(steps < 5_000, "{steps} steps for a hundred rows");
+    }
+}

@@ -7,4 +7,5 @@
 mod processes;
 mod sqlite_file;
 mod sqlite_memory;
+mod tables;
 mod trouble;

@@ -134,6 +134,8 @@ macro_rules! conformance {
                 words_of_sql_are_names_like_any_other
                 a_table_has_as_many_columns_as_are_allowed
                 a_dropped_table_is_gone_and_its_name_is_free
+                a_table_made_anew_by_another_is_read_as_it_is_now
+                a_table_may_be_dropped_while_others_write
                 one_of_many_makes_a_table
                 tables_and_counts_survive_a_restart
                 tables_have_a_limit

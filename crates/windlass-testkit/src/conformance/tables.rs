@@ -3,7 +3,7 @@
 use std::slice::from_ref;
 use std::sync::Arc;
 
-use windlass_core::commit::{Write, Written};
+use windlass_core::commit::{Commit, Write, Written};
 use windlass_core::error::StoreError;
 use windlass_core::store::TableInfo;
 use windlass_core::table::{ColumnKind, EventRow, Identifier, MAX_COLUMNS, TableSpec, Value};
@@ -11,7 +11,7 @@ use windlass_core::table_rules::{MAX_TABLES, RESERVED_TABLES};
 
 use super::support::{Well, refused, write};
 use crate::harness::Harness;
-use crate::make::{identifier, page, row, row_head, rows, table, table_of};
+use crate::make::{chain, identifier, page, row, row_head, rows, table, table_of};
 
 fn names(names: &[&str]) -> Vec<Identifier> {
     names.iter().map(|name| identifier(name)).collect()
@@ -124,14 +124,70 @@ pub async fn a_dropped_table_is_gone_and_its_name_is_free(harness: &dyn Harness)
     let second = table_of("t", 2, &[("a", ColumnKind::Bool), ("b", ColumnKind::Text)]);
     assert_eq!(store.create_tables(from_ref(&second)).await.well(), names(&["t"]));
     assert_eq!(store.rows(&page("t", 10)).await.well(), []);
-    let refusal =
-        store.commit(windlass_core::commit::Commit::of(vec![Write::Rows(rows(&first, [old]))])).await;
+    let refusal = store.commit(Commit::of(vec![Write::Rows(rows(&first, [old]))])).await;
     refused!(refusal, StoreError::TableMissing(name) if name == first.name);
     let new = of(2, [Value::Bool(true), Value::Text("y".to_owned())]);
     write(&*store, vec![Write::Rows(rows(&second, [new.clone()]))]).await;
     assert_eq!(store.rows(&page("t", 10)).await.well(), [new]);
     let listed = store.list_tables().await.well();
     assert_eq!(listed.iter().map(|info| info.rows).collect::<Vec<_>>(), [0, 1]);
+}
+
+pub async fn a_table_made_anew_by_another_is_read_as_it_is_now(harness: &dyn Harness) {
+    let (one, two) = (harness.open().await, harness.open().await);
+    let kinds = [ColumnKind::Text, ColumnKind::Uint, ColumnKind::Bool, ColumnKind::Bytes];
+    let values = [
+        Value::Text("x".to_owned()),
+        Value::Uint(windlass_core::chain::U256::from(7)),
+        Value::Bool(true),
+        Value::Bytes(vec![1].into()),
+    ];
+    for (kind, value) in kinds.into_iter().zip(values) {
+        let spec = table_of("t", 1, &[("a", kind)]);
+        one.create_tables(from_ref(&spec)).await.well();
+        let stored: Vec<EventRow> = (0..300)
+            .map(|block| EventRow { head: row_head(block, 0, 1), values: vec![value.clone()] })
+            .collect();
+        for (store, batch) in [(&two, &stored[..2]), (&one, &stored[2..])] {
+            write(&**store, vec![Write::Rows(rows(&spec, batch.to_vec()))]).await;
+        }
+        for store in [&one, &two] {
+            assert_eq!(store.rows(&page("t", 1_000)).await.well(), stored, "{kind:?}");
+        }
+        assert!(one.drop_table(&spec.name).await.well());
+        refused!(two.rows(&page("t", 1)).await, StoreError::TableMissing(_));
+    }
+}
+
+/// Every answer is whole: the rows are there, or there was no table.
+pub async fn a_table_may_be_dropped_while_others_write(harness: &dyn Harness) {
+    let spec = table("t", 1);
+    let store = harness.open().await;
+    store.create_tables(&[spec.clone(), table("other", 1)]).await.well();
+    let mut writing = Vec::new();
+    for writer in 0..4_u64 {
+        let (store, spec) = (harness.open().await, spec.clone());
+        writing.push(tokio::spawn(async move {
+            for round in 0..6 {
+                let first = (writer * 6 + round) * 300;
+                let batch = rows(&spec, (first..first + 300).map(|block| row(block, 0, 1)));
+                let retract = Write::Retract { chain: chain(1), from_block: 1_000_000 };
+                match store.commit(Commit::of(vec![retract, Write::Rows(batch)])).await {
+                    Err(StoreError::TableMissing(_)) => {}
+                    answer => assert_eq!(answer.well(), [Written::Rows(0), Written::Rows(300)]),
+                }
+            }
+        }));
+    }
+    for _ in 0..6 {
+        store.drop_table(&spec.name).await.well();
+        store.create_tables(from_ref(&spec)).await.well();
+    }
+    for task in writing {
+        task.await.expect("no panic");
+    }
+    let found = store.rows(&page("t", 10_000)).await.well().len() as u64;
+    assert_eq!(store.count_rows(&spec.name, &[]).await.well(), found);
 }
 
 pub async fn one_of_many_makes_a_table(harness: &dyn Harness) {

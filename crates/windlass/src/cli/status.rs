@@ -13,8 +13,12 @@ use windlass_core::outbox::SinkDepth;
 use windlass_core::store::{Store, StoreInfo};
 
 use super::global::Global;
+use super::index;
+use crate::collect::progress::{ChainView, IndexView, Overview};
 use crate::compose::store::{self, Access};
+use crate::config::Config;
 use crate::failure::Failure;
+use crate::output::style::{self, paint};
 use crate::output::table::{self, Side};
 use crate::output::{self, time};
 
@@ -29,6 +33,8 @@ pub(crate) struct Args {
 #[derive(Debug, Serialize)]
 struct Status {
     store: StoreInfo,
+    chains: Vec<ChainView>,
+    indexes: Vec<IndexView>,
     queues: Vec<QueueCounts>,
     outbox: Vec<SinkDepth>,
     cursors: Vec<Position>,
@@ -45,7 +51,7 @@ struct Position {
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let loaded = global.load()?;
     let store = store::open(&loaded.config.database, Access::Look).await?;
-    let status = read(&store).await;
+    let status = read(&store, &loaded.config).await;
     store.close().await;
     let status = status?;
     if args.json {
@@ -54,9 +60,12 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     Ok(output::print(&render(&status))?)
 }
 
-async fn read(store: &Arc<dyn Store>) -> StoreResult<Status> {
+async fn read(store: &Arc<dyn Store>, config: &Config) -> Result<Status, Failure> {
+    let Overview { chains, indexes } = index::look(&**store, config).await?;
     Ok(Status {
         store: store.describe().await?,
+        chains,
+        indexes,
         queues: store.count_jobs().await?,
         outbox: store.outbox_depth().await?,
         cursors: cursors(&**store).await?,
@@ -72,6 +81,9 @@ async fn cursors(store: &dyn Store) -> StoreResult<Vec<Position>> {
 fn render(status: &Status) -> String {
     let StoreInfo { kind, version, place, schema } = &status.store;
     let mut text = format!("store: {kind} {version} at {place}, schema {schema}\n");
+    section(&mut text, "chains", chains(&status.chains));
+    section(&mut text, "indexes", index::list::render(&status.indexes));
+    warn(&mut text, &status.chains);
     section(&mut text, "jobs", queues(&status.queues));
     section(&mut text, "outbox", outbox(&status.outbox));
     section(&mut text, "cursors", positions(&status.cursors));
@@ -85,6 +97,47 @@ fn section(text: &mut String, title: &str, table: Option<String>) {
         Some(table) => write!(text, "\n{title}\n{table}"),
         None => write!(text, "\n{title}: none\n"),
     };
+}
+
+fn chains(chains: &[ChainView]) -> Option<String> {
+    let header = [
+        ("chain", Side::Left),
+        ("id", Side::Right),
+        ("state", Side::Left),
+        ("head", Side::Right),
+        ("final", Side::Right),
+        ("followed", Side::Right),
+        ("lag", Side::Right),
+        ("reorgs", Side::Right),
+        ("open ranges", Side::Right),
+        ("dead ranges", Side::Right),
+        ("misfits", Side::Right),
+    ];
+    let block = |block: Option<u64>| block.map_or("-".to_owned(), |block| block.to_string());
+    let rows = chains.iter().map(|chain| {
+        vec![
+            chain.name.clone().unwrap_or_else(|| "-".to_owned()),
+            chain.id.to_string(),
+            chain.state().to_owned(),
+            block(chain.head),
+            block(chain.finalized),
+            block(chain.followed),
+            block(chain.lag_blocks),
+            chain.reorgs.to_string(),
+            chain.open_ranges.to_string(),
+            chain.dead_ranges.to_string(),
+            chain.misfits.to_string(),
+        ]
+    });
+    (!chains.is_empty()).then(|| table::render(&header, rows))
+}
+
+/// What wants somebody's attention, with where to read on.
+fn warn(text: &mut String, chains: &[ChainView]) {
+    for (chain, (code, message)) in chains.iter().flat_map(|chain| chain.troubles().map(move |told| (chain, told))) {
+        let label = paint(style::WARNING, format_args!("warning[{code}]:"));
+        let _ = write!(text, "\n{label} {}: {message}\n", chain.label());
+    }
 }
 
 fn queues(queues: &[QueueCounts]) -> Option<String> {

@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn a_plan_forgets_a_table_and_the_campaigns_that_served_it_alone() {
         let wanted = BTreeMap::from([(source("a"), 0), (source("b"), 50)]);
-        let plan = Plan::default().replan(&wanted, &Standing { head: 100, finalized: 100, ..Standing::default() });
+        let plan = Plan::default().replan(&wanted, &Standing { head: 100, ..Standing::default() });
         assert_eq!(plan.campaigns.len(), 2, "blocks 0 to 49 for one, 50 to 100 for both");
         let left = without(&plan, |table| table.as_str() == "a");
         assert_eq!(left.sources.keys().collect::<Vec<_>>(), [&source("b")]);

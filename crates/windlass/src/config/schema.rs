@@ -83,7 +83,7 @@ mod tests {
             problems,
             [
                 "w.toml:7: unknown key `chain.y.rcp` (hint: did you mean `rpc`?)",
-                "w.toml:8: unknown key `chain.y.zebra` (hint: known here: finality, id, rpc)",
+                "w.toml:8: unknown key `chain.y.zebra` (hint: known here: batch_size, finality, historical_poll_interval, id, lease_ttl, max_range, realtime_poll_interval, rpc, workers)",
                 "w.toml:1: unknown key `chian` (hint: did you mean `chain`?)",
                 "w.toml:4: unknown key `log.levl` (hint: did you mean `level`?)",
             ]
@@ -121,8 +121,9 @@ mod tests {
             let (_, rest) = manual.split_once(&title).unwrap_or_else(|| panic!("no section {title}"));
             let chapter = rest.split("\n## ").next().unwrap_or_default();
             for (key, about) in below["properties"].as_object().expect("keys") {
-                let default =
-                    about.get("default").map_or("required".to_owned(), |value| format!("`{value}`"));
+                let is_required = below["required"].as_array().is_some_and(|all| all.contains(&key.as_str().into()));
+                let unset = if is_required { "required" } else { "none" };
+                let default = about.get("default").map_or(unset.to_owned(), |value| format!("`{value}`"));
                 assert!(
                     chapter.contains(&format!("\n| `{key}` | {default} | ")),
                     "{section}.{key}: {default}"

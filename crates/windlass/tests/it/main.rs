@@ -2,6 +2,7 @@
 
 mod anvil_devnet;
 mod binary;
+mod collect;
 mod completions;
 mod config;
 mod daemon;

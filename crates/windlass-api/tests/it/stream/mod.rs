@@ -70,12 +70,29 @@ async fn rows_come_in_the_chains_order_from_now_on() {
 #[tokio::test]
 async fn a_reader_may_begin_with_what_is_kept() {
     let (app, fees) = app().await;
-    // More rows than are read at once.
-    let places: Vec<_> = (0..2_500).map(|i| (1 + i / 100, (i % 100) as u32)).collect();
-    collect(&app, &[&fees], 0, (1, 25), &places).await;
+    let more = table(&*app.store, "more", POLYGON, FEES).await;
+    // More rows than are read at once, of one table many more than of the other.
+    let many: Vec<_> = (0..2_500).map(|i| (1 + i / 100, (i % 100) as u32)).collect();
+    let few: Vec<_> = (1..=25).map(|block| (block, 40)).collect();
+    commit(&*app.store, vec![Write::Rows(fee_rows(&more, &few, 1))]).await;
+    collect(&app, &[&fees], 0, (1, 25), &many).await;
+    let mut expected: Vec<_> = many.iter().map(|place| (*place, "fees")).collect();
+    expected.extend(few.iter().map(|place| (*place, "more")));
+    expected.sort_unstable();
     let mut reader = Reader::open(&app, &format!("{STREAM}?start=oldest")).await;
-    for place in &places {
-        assert_eq!(reader.event().await.place(), *place);
+    for (place, index) in expected {
+        let event = reader.event().await;
+        assert_eq!((event.place(), event.data["index"].as_str().unwrap()), (place, index));
+    }
+}
+
+#[tokio::test]
+async fn a_stream_begins_behind_the_newest_message() {
+    let (app, fees) = app().await;
+    for count in 1..=40_u64 {
+        collect(&app, &[&fees], 0, (count, count), &[(count, 0)]).await;
+        let reader = Reader::open(&app, STREAM).await;
+        assert_eq!(reader.last_id, format!("137:{count}:end"));
     }
 }
 

@@ -31,8 +31,8 @@ const CUT_PERCENT: u64 = 70;
 /// How near to a limit that was named answers are aimed, in percent: ranges hold now
 /// more, now fewer logs.
 const NAMED_PERCENT: u64 = 85;
-/// The part of the target by which the wanted logs grow back with each good answer.
-const REGROWTH_PART: u64 = 500;
+/// The part by which the wanted logs grow back with each good answer.
+const REGROWTH_PART: u64 = 100;
 
 /// Why a range was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +56,8 @@ pub(super) struct Lesson {
     most_logs: u64,
     /// How many good answers since.
     answers: u32,
+    /// How many logs the last good answer had, and in how many blocks.
+    density: (u64, u64),
     /// The largest range that was taken below the ceiling.
     taken: u64,
     ceiling: Option<Ceiling>,
@@ -78,6 +80,7 @@ impl Lesson {
             wanted_logs: options.target_logs.max(1),
             most_logs: options.target_logs.max(1),
             answers: 0,
+            density: (0, 1),
             taken: 0,
             ceiling: None,
         }
@@ -97,6 +100,7 @@ impl Lesson {
 
     pub(super) fn answered(&mut self, options: &LearnOptions, answer: Answered, now: Instant) {
         self.taken = self.taken.max(answer.blocks);
+        self.density = (answer.logs, answer.blocks.max(1));
         self.doubt_the_ceiling(answer.blocks, now);
         self.want_more_logs(options.target_logs.max(1));
         let aim = self.aim(options, answer);
@@ -140,7 +144,7 @@ impl Lesson {
             }
             Refusal::Results { works, limit } => {
                 if news {
-                    self.want_fewer_logs(limit);
+                    self.want_fewer_logs(blocks, limit);
                 }
                 smaller(works)
             }
@@ -157,15 +161,25 @@ impl Lesson {
         self.taken = if told { next } else { self.taken.min(next) };
     }
 
-    fn want_fewer_logs(&mut self, limit: Option<u64>) {
+    fn want_fewer_logs(&mut self, blocks: u64, limit: Option<u64>) {
         self.answers = 0;
         match limit {
             Some(limit) => {
                 self.most_logs = (limit.saturating_mul(NAMED_PERCENT) / 100).clamp(1, self.most_logs);
                 self.wanted_logs = self.wanted_logs.min(self.most_logs);
             }
-            None => self.wanted_logs = (self.wanted_logs * CUT_PERCENT / 100).max(1),
+            None => {
+                let too_many = self.expected_logs(blocks).unwrap_or(u64::MAX).min(self.wanted_logs);
+                self.wanted_logs = (too_many.saturating_mul(CUT_PERCENT) / 100).max(1);
+            }
         }
+    }
+
+    /// How many logs so many blocks hold, going by the last answer.
+    fn expected_logs(&self, blocks: u64) -> Option<u64> {
+        let (logs, in_blocks) = self.density;
+        let expected = u128::from(logs) * u128::from(blocks) / u128::from(in_blocks);
+        u64::try_from(expected).ok().filter(|expected| *expected > 0)
     }
 
     fn want_more_logs(&mut self, target: u64) {
@@ -173,7 +187,7 @@ impl Lesson {
         if self.answers >= CEILING_ANSWERS {
             self.most_logs = target;
         }
-        self.wanted_logs = (self.wanted_logs + target / REGROWTH_PART).min(self.most_logs);
+        self.wanted_logs = (self.wanted_logs + self.wanted_logs / REGROWTH_PART + 1).min(self.most_logs);
     }
 
     /// Takes a size, within the ceiling and the largest allowed.
@@ -198,8 +212,7 @@ impl Lesson {
         now: Instant,
     ) -> Self {
         let fresh = Self::new(options);
-        let ceiling =
-            refused.map(|refused| Ceiling { refused: refused.max(2), since: now, answers: 0 });
+        let ceiling = refused.map(|refused| Ceiling { refused: refused.max(2), since: now, answers: 0 });
         let taken = ceiling.map_or(taken, |ceiling| taken.min(ceiling.refused - 1));
         let wanted_logs = wanted_logs.clamp(1, fresh.wanted_logs);
         let mut lesson = Self { taken, wanted_logs, most_logs: wanted_logs, ceiling, ..fresh };

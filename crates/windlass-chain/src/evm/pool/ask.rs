@@ -55,7 +55,8 @@ impl Inner {
     ) -> (Outcome<'a, Q::Answer>, Option<Outcome<'a, Q::Answer>>) {
         let (place, began) = (turn.place, turn.began);
         let first = pin!(self.put(question, turn));
-        let late_after = if self.members.len() > 1 { self.hedges().late_after(question.kind()) } else { None };
+        let late_after =
+            if self.members.len() > 1 { self.hedges().late_after(question.kind()) } else { None };
         let Some(late_after) = late_after else { return (first.await, None) };
         let first = match select(first, pin!(sleep(late_after))).await {
             Either::Left((done, _)) => return (done, None),
@@ -242,9 +243,21 @@ fn more_useful(one: ChainError, other: ChainError) -> ChainError {
         RetryAdvice::Never => std::time::Duration::MAX,
     };
     match (proposal(&one), proposal(&other)) {
-        (Some(first), Some(second)) => if second > first { other } else { one },
+        (Some(first), Some(second)) => {
+            if second > first {
+                other
+            } else {
+                one
+            }
+        }
         (Some(_), None) => one,
         (None, Some(_)) => other,
-        (None, None) => if wait(&other) < wait(&one) { other } else { one },
+        (None, None) => {
+            if wait(&other) < wait(&one) {
+                other
+            } else {
+                one
+            }
+        }
     }
 }

@@ -231,6 +231,8 @@ impl Health {
         }
         if kind == ChainErrorKind::Unreachable {
             self.cut(began, now);
+            // Whoever answers next may be somebody else.
+            self.proven = false;
         }
         self.failures += 1;
         // One that is on trial has no second chance.

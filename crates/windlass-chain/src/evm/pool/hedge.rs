@@ -25,7 +25,12 @@ pub(super) struct Hedges {
 impl Hedges {
     pub(super) fn new(options: &PoolOptions) -> Self {
         let saved = if options.hedge_percent == 0 { 0 } else { MAX_SAVED };
-        Self { recent: Default::default(), earned: options.hedge_percent, saved, at_first: options.hedge_after }
+        Self {
+            recent: Default::default(),
+            earned: options.hedge_percent,
+            saved,
+            at_first: options.hedge_after,
+        }
     }
 
     /// A question was answered.

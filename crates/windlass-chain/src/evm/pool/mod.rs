@@ -21,8 +21,8 @@
 //! never twice to the same; hedges are a bounded share of all questions.
 
 mod ask;
-mod hedge;
 mod health;
+mod hedge;
 mod knowledge;
 mod latency;
 mod latest;
@@ -44,9 +44,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use windlass_core::chain::{Address, BlockHeader, Bytes, ChainId};
 use windlass_core::event::LogEvent;
-use windlass_core::reader::{
-    BlockTag, ChainError, ChainReader, Header, LogFilter, LogSpan, Receipts,
-};
+use windlass_core::reader::{BlockTag, ChainError, ChainReader, Header, LogFilter, LogSpan, Receipts};
 
 use super::batch::{MAX_BATCH_CALLS, MAX_MESSAGES_AT_ONCE};
 use super::client::EvmRpc;

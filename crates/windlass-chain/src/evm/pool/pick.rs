@@ -92,21 +92,26 @@ impl Inner {
             return candidates().filter_map(back).min().map_or(Pick::NobodyLeft, Pick::AllLeftOut);
         }
         let refused = |place: &usize| question.is_refused_by(&*self.members[*place].source);
-        let all_refuse = self.members.len() == 1 || candidates().filter(available).all(|place| refused(&place));
+        let all_refuse =
+            self.members.len() == 1 || candidates().filter(available).all(|place| refused(&place));
         let fit = candidates().filter(available).filter(|place| all_refuse || !refused(place));
-        let scored: Vec<(usize, f64)> =
-            fit.map(|place| (place, self.score(question, place, now))).collect();
+        let scored: Vec<(usize, f64)> = fit.map(|place| (place, self.score(question, place, now))).collect();
         self.best(question, scored, now).map_or(Pick::AllBusy, Pick::To)
     }
 
     /// The favourite, or whoever has room and looks best.
-    fn best<Q: Question>(&self, question: &Q, mut scored: Vec<(usize, f64)>, now: Instant) -> Option<Turn<'_>> {
+    fn best<Q: Question>(
+        &self,
+        question: &Q,
+        mut scored: Vec<(usize, f64)>,
+        now: Instant,
+    ) -> Option<Turn<'_>> {
         scored.sort_by(|one, other| one.1.total_cmp(&other.1));
         let least = scored.first().map_or(0.0, |(_, score)| *score);
         let favourite = self.favourite(question);
-        let loyal = scored.iter().position(|(place, score)| {
-            Some(*place) == favourite && *score <= least.max(1.0) * LOYALTY
-        });
+        let loyal = scored
+            .iter()
+            .position(|(place, score)| Some(*place) == favourite && *score <= least.max(1.0) * LOYALTY);
         if let Some(position) = loyal {
             scored[..=position].rotate_right(1);
         }

@@ -85,9 +85,10 @@ impl Transport {
     /// Sends a message and reads the whole answer, up to a limit.
     pub(crate) async fn send(&self, message: Outgoing) -> Result<Reply, RpcError> {
         match &self.wire {
-            Wire::Http(http) => http.post(&self.endpoint, message).await.map_err(|trouble| {
-                trouble.into_error(&self.endpoint, self.timeout)
-            }),
+            Wire::Http(http) => http
+                .post(&self.endpoint, message)
+                .await
+                .map_err(|trouble| trouble.into_error(&self.endpoint, self.timeout)),
             Wire::Socket(link) => match tokio::time::timeout(self.timeout, link.send(message)).await {
                 Ok(reply) => reply,
                 Err(_) => Err(timed_out(&self.endpoint, self.timeout)),

@@ -59,11 +59,7 @@ pub struct EvmHeads {
 
 impl EvmHeads {
     /// Starts listening to the `ws` and `wss` URLs among these; the others are left alone.
-    pub fn start<U: AsRef<str>>(
-        urls: &[U],
-        chain: ChainId,
-        options: HeadsOptions,
-    ) -> Result<Self, RpcError> {
+    pub fn start<U: AsRef<str>>(urls: &[U], chain: ChainId, options: HeadsOptions) -> Result<Self, RpcError> {
         let endpoints: Vec<Endpoint> =
             urls.iter().map(|url| Endpoint::parse(url.as_ref())).collect::<Result<_, _>>()?;
         let sockets: Vec<Endpoint> = endpoints.into_iter().filter(Endpoint::is_socket).collect();

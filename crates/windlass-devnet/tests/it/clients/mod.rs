@@ -7,6 +7,5 @@ mod anvil_cast;
 mod anvil_differential;
 mod contracts;
 mod faulty_chain;
-mod foundry;
 mod peer;
 mod served;

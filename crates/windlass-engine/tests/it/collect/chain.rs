@@ -12,33 +12,33 @@ use windlass_core::event::{LogEvent, Topics};
 use windlass_core::reader::Header;
 
 /// Blocks so deep below the head are final.
-pub(super) const FINALITY_BLOCKS: u64 = 24;
+pub(crate) const FINALITY_BLOCKS: u64 = 24;
 /// The time between two blocks.
 const BLOCK_TIME_S: u64 = 2;
 
 /// The contracts whose fees are collected, in the order in which indexes name them.
-pub(super) const COLLECTORS: [Address; 2] = [Address::repeat_byte(0xc0), Address::repeat_byte(0xc1)];
+pub(crate) const COLLECTORS: [Address; 2] = [Address::repeat_byte(0xc0), Address::repeat_byte(0xc1)];
 /// A contract of whose events some do not fit their ABI.
-pub(super) const ODD: Address = Address::repeat_byte(0x0d);
+pub(crate) const ODD: Address = Address::repeat_byte(0x0d);
 /// Somebody else who uses the same events.
 const STRANGER: Address = Address::repeat_byte(0x5a);
 
 /// The events, as a user writes them.
-pub(super) const FEES: &str =
+pub(crate) const FEES: &str =
     "FeesCollected(address indexed token, address indexed integrator, uint256 integratorFee, uint256 lifiFee)";
-pub(super) const NOTED: &str = "Noted(uint64 indexed number, string text)";
+pub(crate) const NOTED: &str = "Noted(uint64 indexed number, string text)";
 
 /// A fee as it was made: what a row must say.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fee {
-    pub(super) token: Address,
-    pub(super) integrator: Address,
-    pub(super) fees: [U256; 2],
+pub(crate) struct Fee {
+    pub(crate) token: Address,
+    pub(crate) integrator: Address,
+    pub(crate) fees: [U256; 2],
 }
 
 /// What a log means.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(crate) enum Meaning {
     /// A fee of a collector.
     Fee(Fee),
     /// A note, with its number and text.
@@ -51,13 +51,13 @@ pub(super) enum Meaning {
 
 /// A block.
 #[derive(Debug, Clone)]
-pub(super) struct SimBlock {
-    pub(super) header: Header,
-    pub(super) logs: Vec<(LogEvent, Meaning)>,
+pub(crate) struct SimBlock {
+    pub(crate) header: Header,
+    pub(crate) logs: Vec<(LogEvent, Meaning)>,
 }
 
 /// The chain.
-pub(super) struct SimChain {
+pub(crate) struct SimChain {
     state: Mutex<State>,
 }
 
@@ -66,20 +66,33 @@ struct State {
     random: StdRng,
     canonical: Vec<SimBlock>,
     by_hash: HashMap<B256, SimBlock>,
+    finality_blocks: u64,
     finalized: u64,
     made: u64,
+    /// Seconds by which blocks are later than their number says.
+    delay_s: u64,
 }
+
+/// A log that is to be: who emits it, its topics, its data, what it means.
+type Draft = (Address, Vec<B256>, Vec<u8>, Meaning);
 
 impl SimChain {
     /// A chain with nothing but its first block.
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self::with_finality(seed, FINALITY_BLOCKS)
+    }
+
+    /// The same, whose blocks are final so deep below the head.
+    pub(crate) fn with_finality(seed: u64, finality_blocks: u64) -> Self {
         let mut state = State {
             id: ChainId::new(137).expect("an id"),
             random: StdRng::seed_from_u64(seed ^ 0x5eed),
             canonical: Vec::new(),
             by_hash: HashMap::new(),
+            finality_blocks,
             finalized: 0,
             made: 0,
+            delay_s: 0,
         };
         state.push(0);
         Self { state: Mutex::new(state) }
@@ -89,12 +102,12 @@ impl SimChain {
         self.state.lock().expect("no panic")
     }
 
-    pub(super) fn id(&self) -> ChainId {
+    pub(crate) fn id(&self) -> ChainId {
         self.state().id
     }
 
     /// Adds blocks of up to `most_logs` logs each.
-    pub(super) fn mine(&self, blocks: u64, most_logs: u32) {
+    pub(crate) fn mine(&self, blocks: u64, most_logs: u32) {
         let mut state = self.state();
         for _ in 0..blocks {
             let logs = state.random.random_range(0..=most_logs);
@@ -104,7 +117,7 @@ impl SimChain {
 
     /// Replaces up to so many blocks, none of them final, by others: one more, or one less.
     /// Says how many.
-    pub(super) fn reorg(&self, depth: u64) -> u64 {
+    pub(crate) fn reorg(&self, depth: u64) -> u64 {
         let mut state = self.state();
         let depth = depth.min(state.head() - state.finalized);
         if depth > 0 {
@@ -114,7 +127,7 @@ impl SimChain {
     }
 
     /// Replaces blocks although they are final. Returns what puts them back.
-    pub(super) fn break_finality(&self, depth: u64) -> Vec<SimBlock> {
+    pub(crate) fn break_finality(&self, depth: u64) -> Vec<SimBlock> {
         let mut state = self.state();
         let before = state.canonical.clone();
         let depth = depth.min(state.head());
@@ -123,30 +136,56 @@ impl SimChain {
     }
 
     /// Puts a branch back, with a block on top so that it is the longer one.
-    pub(super) fn restore(&self, branch: Vec<SimBlock>) {
+    pub(crate) fn restore(&self, branch: Vec<SimBlock>) {
         let mut state = self.state();
         state.canonical = branch;
         state.push(1);
     }
 
-    pub(super) fn head(&self) -> u64 {
+    /// Adds a block with these fees of these contracts, and nothing else.
+    pub(crate) fn add(&self, fees: &[(Address, Fee)]) -> BlockRef {
+        let mut state = self.state();
+        let drafts = fees.iter().map(|(emitter, fee)| fee.draft(*emitter)).collect();
+        state.made += 1;
+        state.push_drafts(drafts);
+        state.canonical.last().expect("it was added").header.block.block_ref()
+    }
+
+    /// Takes so many blocks off the top, final or not, and returns them.
+    pub(crate) fn take_off(&self, blocks: u64) -> Vec<SimBlock> {
+        let mut state = self.state();
+        let keep = state.canonical.len() - usize::try_from(blocks).expect("few");
+        state.canonical.split_off(keep)
+    }
+
+    /// Puts blocks that were taken off this very place back on.
+    pub(crate) fn put_back(&self, blocks: Vec<SimBlock>) {
+        self.state().canonical.extend(blocks);
+    }
+
+    /// Every block from now on is later by so many seconds.
+    pub(crate) fn delay(&self, seconds: u64) {
+        self.state().delay_s += seconds;
+    }
+
+    pub(crate) fn head(&self) -> u64 {
         self.state().head()
     }
 
-    pub(super) fn finalized(&self) -> u64 {
+    pub(crate) fn finalized(&self) -> u64 {
         self.state().finalized
     }
 
-    pub(super) fn block(&self, number: u64) -> Option<SimBlock> {
+    pub(crate) fn block(&self, number: u64) -> Option<SimBlock> {
         self.state().canonical.get(usize::try_from(number).ok()?).cloned()
     }
 
-    pub(super) fn block_by_hash(&self, hash: B256) -> Option<SimBlock> {
+    pub(crate) fn block_by_hash(&self, hash: B256) -> Option<SimBlock> {
         self.state().by_hash.get(&hash).cloned()
     }
 
     /// Every log of the canonical branch, in order, with what it means.
-    pub(super) fn truth(&self) -> Vec<(LogEvent, Meaning)> {
+    pub(crate) fn truth(&self) -> Vec<(LogEvent, Meaning)> {
         self.state().canonical.iter().flat_map(|block| block.logs.clone()).collect()
     }
 }
@@ -166,14 +205,21 @@ impl State {
         }
     }
 
+    /// Adds a block of so many logs, drawn at random.
     fn push(&mut self, logs: u32) {
         self.made += 1;
+        let drafts = (0..logs).map(|_| self.draft()).collect();
+        self.push_drafts(drafts);
+    }
+
+    fn push_drafts(&mut self, drafts: Vec<Draft>) {
         let number = self.canonical.len() as u64;
         let parent_hash = self.canonical.last().map_or(B256::ZERO, |block| block.header.block.hash);
         let hash = keccak256([parent_hash.as_slice(), &self.made.to_be_bytes()].concat());
-        let timestamp_s = 1_700_000_000 + number * BLOCK_TIME_S;
+        let timestamp_s = 1_700_000_000 + number * BLOCK_TIME_S + self.delay_s;
         let block = BlockRef { number, hash };
-        let logs: Vec<_> = (0..logs).map(|index| self.log(block, index, timestamp_s)).collect();
+        let logs = drafts.into_iter().zip(0..).map(|(draft, index)| self.log(block, index, timestamp_s, draft));
+        let logs: Vec<_> = logs.collect();
         let mut bloom = Bloom::default();
         for (log, _) in &logs {
             bloom.accrue_raw_log(log.address, log.topics.as_slice());
@@ -186,15 +232,15 @@ impl State {
         let block = SimBlock { header, logs };
         self.by_hash.insert(hash, block.clone());
         self.canonical.push(block);
-        self.finalized = self.finalized.max(number.saturating_sub(FINALITY_BLOCKS));
+        self.finalized = self.finalized.max(number.saturating_sub(self.finality_blocks));
     }
 
-    fn log(&mut self, block: BlockRef, log_index: u32, timestamp_s: u64) -> (LogEvent, Meaning) {
-        let (address, topics, data, meaning) = match self.random.random_range(0..10) {
+    /// A log, drawn at random.
+    fn draft(&mut self) -> Draft {
+        match self.random.random_range(0..10) {
             0..=4 => {
                 let collector = COLLECTORS[self.random.random_range(0..2)];
-                let fee = self.fee();
-                (collector, fee.topics(), fee.data(), Meaning::Fee(fee))
+                self.fee().draft(collector)
             }
             5..=6 => {
                 let (number, text) = (self.random.random_range(0..1_000), format!("note {}", self.made));
@@ -205,7 +251,16 @@ impl State {
                 let fee = self.fee();
                 (STRANGER, fee.topics(), fee.data(), Meaning::Nothing)
             }
-        };
+        }
+    }
+
+    fn log(
+        &self,
+        block: BlockRef,
+        log_index: u32,
+        timestamp_s: u64,
+        (address, topics, data, meaning): Draft,
+    ) -> (LogEvent, Meaning) {
         let log = LogEvent {
             chain: self.id,
             block,
@@ -233,6 +288,11 @@ impl State {
 }
 
 impl Fee {
+    /// The log of a collector that says it.
+    fn draft(&self, emitter: Address) -> Draft {
+        (emitter, self.topics(), self.data(), Meaning::Fee(self.clone()))
+    }
+
     fn topics(&self) -> Vec<B256> {
         let signature = keccak256("FeesCollected(address,address,uint256,uint256)");
         vec![signature, self.token.into_word(), self.integrator.into_word()]

@@ -17,22 +17,22 @@ use super::chain::{SimBlock, SimChain};
 
 /// How bad an endpoint is: each is a share of calls in percent, or a bound.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Trouble {
-    pub(super) unreachable: u32,
-    pub(super) limited: u32,
-    pub(super) malformed: u32,
+pub(crate) struct Trouble {
+    pub(crate) unreachable: u32,
+    pub(crate) limited: u32,
+    pub(crate) malformed: u32,
     /// Calls that are answered by a node that is up to nine blocks behind.
-    pub(super) lagging: u32,
+    pub(crate) lagging: u32,
     /// Logs of blocks that are not final yet which are not there yet.
-    pub(super) late: u32,
+    pub(crate) late: u32,
     /// The largest range that is taken.
-    pub(super) max_range: Option<u64>,
+    pub(crate) max_range: Option<u64>,
 }
 
-pub(super) type Counts = BTreeMap<&'static str, u64>;
+pub(crate) type Counts = BTreeMap<&'static str, u64>;
 
 /// The endpoint.
-pub(super) struct Endpoint {
+pub(crate) struct Endpoint {
     chain: Arc<SimChain>,
     inner: Mutex<Inner>,
 }
@@ -45,17 +45,17 @@ struct Inner {
 }
 
 impl Endpoint {
-    pub(super) fn new(chain: Arc<SimChain>, seed: u64) -> Self {
+    pub(crate) fn new(chain: Arc<SimChain>, seed: u64) -> Self {
         let random = StdRng::seed_from_u64(seed ^ 0xe4d);
         let inner = Inner { random, trouble: Trouble::default(), counts: Counts::new(), range_size: 40 };
         Self { chain, inner: Mutex::new(inner) }
     }
 
-    pub(super) fn set(&self, trouble: Trouble) {
+    pub(crate) fn set(&self, trouble: Trouble) {
         self.inner.lock().expect("no panic").trouble = trouble;
     }
 
-    pub(super) fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         self.inner.lock().expect("no panic").counts.clone()
     }
 

@@ -1,8 +1,9 @@
 //! Collecting as a whole: after any script of blocks, reorgs, faults, changes of
 //! mind, restarts and kills, the tables equal the chain.
 
-mod chain;
-mod endpoint;
+pub(crate) mod chain;
+pub(crate) mod endpoint;
+mod postgres_simulation;
 mod scenes;
 mod simulation;
 mod world;

@@ -22,14 +22,24 @@ const STEPS: u32 = 200;
 /// So many steps without an end mean that there is none.
 const MAX_STEPS_TO_END: u32 = 5_000;
 
-/// Runs one script; says what differs in the end.
+/// Runs one script on a store in memory; says what differs in the end.
 async fn simulate(seed: u64, fault: Fault, counts: &mut Counts) -> Option<String> {
     let world = World::new(seed);
     let database = PlantedHarness::new(world.database().await, fault);
+    play(&world, &database, seed, counts).await
+}
+
+/// Plays a script on a store that has the tables; says what differs in the end.
+pub(super) async fn play(
+    world: &World,
+    database: &dyn Harness,
+    seed: u64,
+    counts: &mut Counts,
+) -> Option<String> {
     let mut random = StdRng::seed_from_u64(seed);
     world.chain.mine(random.random_range(0..150), 4);
     let mut births = 0;
-    let mut process = birth(&world, &database, &mut births, &mut random).await;
+    let mut process = birth(world, database, &mut births, &mut random).await;
     for _ in 0..STEPS {
         match random.random_range(0..100) {
             0..=17 => world.chain.mine(random.random_range(1..5), 3),
@@ -46,7 +56,7 @@ async fn simulate(seed: u64, fault: Fault, counts: &mut Counts) -> Option<String
             34..=36 => {
                 // The process dies without a word; another takes over when leases have run out.
                 note(counts, "process died");
-                process = birth(&world, &database, &mut births, &mut random).await;
+                process = birth(world, database, &mut births, &mut random).await;
                 world.clock.advance_ms(random.random_range(0..4 * LEASE_TTL.as_millis() as i64));
             }
             37 => {
@@ -65,7 +75,7 @@ async fn simulate(seed: u64, fault: Fault, counts: &mut Counts) -> Option<String
         *counts.entry(kind).or_default() += count;
     }
     let store = database.open().await;
-    finish(&world, &mut births, store).await
+    finish(world, &mut births, store).await
 }
 
 fn note(counts: &mut Counts, what: &'static str) {
@@ -74,7 +84,7 @@ fn note(counts: &mut Counts, what: &'static str) {
 
 async fn birth(
     world: &World,
-    database: &PlantedHarness<super::world::Database>,
+    database: &dyn Harness,
     births: &mut u32,
     random: &mut StdRng,
 ) -> Process {

@@ -1,5 +1,6 @@
 //! Collecting from the devnet over HTTP: a real client, real faults on the wire.
 
+mod audit;
 mod scenes;
 mod simulation;
 mod sleepy;

@@ -69,7 +69,7 @@ impl World {
         Database { store: Arc::new(store), clock: self.clock.clone() }
     }
 
-    fn table(&self) -> (Arc<TableSpec>, Arc<Decoder>) {
+    pub(super) fn table(&self) -> (Arc<TableSpec>, Arc<Decoder>) {
         let shape: EventShape = LOGGED.parse().expect("an event");
         let index = Identifier::new("words").expect("a name");
         (Arc::new(shape.table(&index, self.chain_id(), &[])), Arc::new(Decoder::new(&shape)))
@@ -96,7 +96,22 @@ impl World {
         store: Arc<dyn Store>,
         reader: Arc<dyn ChainReader>,
     ) -> Worker {
-        let owner = |part: &str| Owner::new(format!("{name}-{part}")).expect("an owner");
+        let chain = self.collected_chain_with(name, store, reader);
+        let owner = Owner::new(format!("{name}-ranges")).expect("an owner");
+        Worker { follower: Follower::new(chain.clone(), None), backfiller: Backfiller::new(chain, owner) }
+    }
+
+    /// What a worker's loops share.
+    pub(super) fn collected_chain(&self, name: &str, store: Arc<dyn Store>) -> Arc<CollectedChain> {
+        self.collected_chain_with(name, store, self.reader())
+    }
+
+    fn collected_chain_with(
+        &self,
+        name: &str,
+        store: Arc<dyn Store>,
+        reader: Arc<dyn ChainReader>,
+    ) -> Arc<CollectedChain> {
         let (table, decoder) = self.table();
         let entry = CatalogEntry { table, decoder, contract: self.contract, start: self.start_block };
         let options = CollectOptions {
@@ -104,14 +119,10 @@ impl World {
             historical_interval: Duration::from_millis(1),
             realtime_interval: Duration::from_millis(1),
             max_blocks_per_step: 8,
-            ..CollectOptions::new(self.chain_id(), owner("head"))
+            ..CollectOptions::new(self.chain_id(), Owner::new(name).expect("an owner"))
         };
         let catalog = Catalog::new(self.chain_id(), [entry]);
-        let chain = Arc::new(CollectedChain::new(options, store, reader, catalog).expect("good names"));
-        Worker {
-            follower: Follower::new(chain.clone(), None),
-            backfiller: Backfiller::new(chain, owner("ranges")),
-        }
+        Arc::new(CollectedChain::new(options, store, reader, catalog).expect("good names"))
     }
 
     /// Puts calls that log into the pool and makes a block of them.

@@ -3,7 +3,7 @@
 mod add;
 mod drop;
 pub(crate) mod inspect;
-mod list;
+pub(crate) mod list;
 mod pause;
 mod resume;
 pub(crate) mod section;

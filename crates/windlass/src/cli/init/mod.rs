@@ -89,7 +89,9 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
 async fn compose(args: Args, global: &Global, path: &Path) -> Result<Written, Failure> {
     let mut template = Template::example();
     if args.from_env {
-        let section = from_env::Carried::read()?.fill_in(&mut template).await?;
+        let carried = from_env::Carried::read(|name| std::env::var(name).ok())?;
+        let section = carried.fill_in(&mut template)?;
+        carried.notes().iter().for_each(|note| output::note(note));
         with_index(&mut template, section, global, path).await?;
         return Ok(Written { text: template.text(), private: false });
     }
@@ -143,13 +145,10 @@ async fn with_index(
     global: &Global,
     path: &Path,
 ) -> Result<(), Failure> {
-    let mut trial = Template::example();
-    std::mem::swap(&mut trial, template);
+    let mut trial = template.clone();
     trial.index(&section.text());
-    let start = inspect::first_block(global, path, &trial.text(), &section).await?;
-    trial.replace_start(start);
-    section.start = Some(start);
-    *template = trial;
+    section.start = Some(inspect::first_block(global, path, &trial.text(), &section).await?);
+    template.index(&section.text());
     Ok(())
 }
 
@@ -200,16 +199,19 @@ fn write(path: &Path, written: &Written, force: bool) -> Result<(), Failure> {
         }
         file.write_all(written.text.as_bytes())
     });
-    done.map_err(|error| match error.kind() {
+    done.map_err(|error| unwritable(path, &error))
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    let path = path.display();
+    match error.kind() {
         ErrorKind::AlreadyExists => {
-            Failure::coded(Code::ConfigExists, format_args!("`{}` is there already", path.display()))
+            Failure::coded(Code::ConfigExists, format_args!("`{path}` is there already"))
                 .hint("--force overwrites it, --dry-run prints what would be written")
         }
-        _ => {
-            Failure::coded(Code::ConfigUnreadable, format_args!("cannot write `{}`: {error}", path.display()))
-                .hint("check the folder and its rights")
-        }
-    })
+        _ => Failure::coded(Code::ConfigUnreadable, format_args!("cannot write `{path}`: {error}"))
+            .hint("check the folder and its rights"),
+    }
 }
 
 #[cfg(test)]
@@ -220,8 +222,9 @@ mod tests {
     #[test]
     fn an_endpoint_is_filled_in() {
         for (id, name) in [(137, "polygon"), (99_999, "chain_99999"), (31_337, "local")] {
-            let text = filled_in(ChainId::new(id).expect("an id"), "env:RPC");
-            let config: Config = toml::from_str(&text).expect("a configuration");
+            let mut template = Template::example();
+            fill_in_chain(&mut template, ChainId::new(id).expect("an id"), "env:RPC", None).expect("filled in");
+            let config: Config = toml::from_str(&template.text()).expect("a configuration");
             let (found, chain) = config.chain.first_key_value().expect("a chain");
             assert_eq!((found.to_string().as_str(), chain.id.as_u64()), (name, id));
             assert_eq!(chain.rpc.iter().map(RpcUrl::shown).collect::<Vec<_>>(), ["env:RPC"]);

@@ -3,6 +3,7 @@
 use crate::config::EXAMPLE;
 
 /// A configuration file in the making.
+#[derive(Debug, Clone)]
 pub(crate) struct Template {
     lines: Vec<String>,
 }

@@ -21,6 +21,7 @@ pub(crate) mod watch;
 
 use serde::Serialize;
 use windlass_core::chain::{BlockRef, ChainId};
+use windlass_core::code::Code;
 use windlass_core::range::BlockRange;
 use windlass_core::table::Identifier;
 
@@ -63,6 +64,31 @@ pub(crate) struct ChainView {
     pub(crate) misfits: u64,
     /// Why collecting it has stopped.
     pub(crate) halt: Option<HaltView>,
+}
+
+impl ChainView {
+    /// The chain as people call it.
+    pub(crate) fn label(&self) -> String {
+        self.name.clone().unwrap_or_else(|| self.id.to_string())
+    }
+
+    /// What it does, in a word.
+    pub(crate) const fn state(&self) -> &'static str {
+        match (&self.halt, &self.follower) {
+            (Some(_), _) => "stopped",
+            (None, Some(_)) => "followed",
+            (None, None) => "idle",
+        }
+    }
+
+    /// What is not as it should be, with the codes under which it is explained.
+    pub(crate) fn troubles(&self) -> impl Iterator<Item = (Code, String)> {
+        let halted = self.halt.iter().map(|halt| (Code::FinalityViolated, halt.reason.clone()));
+        let ranges = self.dead_ranges;
+        let plural = if ranges == 1 { " was" } else { "s were" };
+        let dead = (ranges > 0).then(|| (Code::RangesMissing, format!("{ranges} block range{plural} given up")));
+        halted.chain(dead)
+    }
 }
 
 /// Why collecting a chain has stopped.

@@ -4,7 +4,6 @@
 use async_trait::async_trait;
 use tokio::sync::watch;
 use windlass_api::ports::{Gap, IndexProgress, IndexState as Shown, ProgressSource, Readiness, Reason};
-use windlass_core::code::Code;
 
 use super::{ChainView, IndexState, IndexView, Overview};
 
@@ -59,20 +58,14 @@ impl Readiness for Told {
 
 /// Why a chain is not as it should be.
 fn reasons(chain: &ChainView) -> Vec<Reason> {
-    let subject = chain.name.clone().unwrap_or_else(|| chain.id.to_string());
-    let reason = |code, message| Reason { code, message, subject: format!("chain {subject}") };
-    let halted = chain.halt.iter().map(|halt| reason(Code::FinalityViolated, halt.reason.clone()));
-    let dead = (chain.dead_ranges > 0).then(|| {
-        let ranges = chain.dead_ranges;
-        let plural = if ranges == 1 { " was" } else { "s were" };
-        reason(Code::RangesMissing, format!("{ranges} block range{plural} given up"))
-    });
-    halted.chain(dead).collect()
+    let reason = |(code, message)| Reason { code, message, subject: format!("chain {}", chain.label()) };
+    chain.troubles().map(reason).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use windlass_core::chain::{B256, BlockRef, ChainId};
+    use windlass_core::code::Code;
 
     use super::super::HaltView;
     use super::super::example as index;

@@ -15,9 +15,8 @@ use crate::evm::pool::{EvmPool, PoolOptions};
 async fn backfill(pool: &EvmPool, ranges: u64, at_once: usize) -> (usize, Duration) {
     let start = Instant::now();
     let asked: Vec<_> = (0..ranges).map(|number| ask(pool, number * 100, 100)).collect();
-    let failed = stream::iter(asked).buffer_unordered(at_once).filter(|answer| {
-        std::future::ready(answer.is_err())
-    });
+    let failed =
+        stream::iter(asked).buffer_unordered(at_once).filter(|answer| std::future::ready(answer.is_err()));
     (failed.count().await, start.elapsed())
 }
 

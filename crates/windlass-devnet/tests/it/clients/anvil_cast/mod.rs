@@ -10,7 +10,7 @@ use std::process::Output;
 use alloy_primitives::{Address, B256};
 use serde_json::Value;
 
-use super::foundry::cast;
+use windlass_testkit::foundry::cast;
 use super::served::Served;
 
 /// A served chain, and cast pointed at it.

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use super::Caster;
 use crate::chain::support::{emitter, init_code, topic};
-use crate::clients::foundry::{Ended, cast};
+use windlass_testkit::foundry::{Ended, cast};
 
 /// How many logs are made at most before cast must have heard one.
 const MAX_SENDS: usize = 200;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::script::Sent;
-use crate::clients::foundry::Anvil;
+use windlass_testkit::foundry::Anvil;
 use crate::clients::peer::Peer;
 use crate::clients::served::Served;
 

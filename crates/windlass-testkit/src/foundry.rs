@@ -10,7 +10,9 @@ use std::time::Duration;
 const MAX_START: Duration = Duration::from_secs(60);
 
 /// Where programs run that would read settings from the folder they are in.
-const FOLDER: &str = env!("CARGO_TARGET_TMPDIR");
+fn folder() -> PathBuf {
+    std::env::temp_dir()
+}
 
 fn program(variable: &str) -> PathBuf {
     let path = std::env::var_os(variable).filter(|path| !path.is_empty());
@@ -21,17 +23,18 @@ fn program(variable: &str) -> PathBuf {
 /// A program with nothing of the environment, so that no setting of a person's changes what it does.
 fn command(variable: &str) -> Command {
     let mut command = Command::new(program(variable));
-    command.env_clear().env("HOME", FOLDER).current_dir(FOLDER).stdin(Stdio::null());
+    command.env_clear().env("HOME", folder()).current_dir(folder()).stdin(Stdio::null());
     command
 }
 
 /// Cast, to be given its arguments.
-pub(super) fn cast() -> Command {
+pub fn cast() -> Command {
     command("WINDLASS_TEST_CAST")
 }
 
 /// A program that runs; ended when dropped.
-pub(super) struct Ended(pub(super) Child);
+#[derive(Debug)]
+pub struct Ended(pub Child);
 
 impl Drop for Ended {
     fn drop(&mut self) {
@@ -42,14 +45,16 @@ impl Drop for Ended {
 }
 
 /// A running anvil; ended when dropped.
-pub(super) struct Anvil {
+#[derive(Debug)]
+pub struct Anvil {
     _program: Ended,
-    pub(super) url: String,
+    /// Where it listens.
+    pub url: String,
 }
 
 impl Anvil {
     /// Starts it on a free port and waits until it listens.
-    pub(super) fn start(options: &[&str]) -> Self {
+    pub fn start(options: &[&str]) -> Self {
         let mut command = command("WINDLASS_TEST_ANVIL");
         command.args(["--host", "127.0.0.1", "--port", "0"]).args(options);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("anvil starts");

@@ -1,0 +1,87 @@
+//! Many headers in few messages.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use windlass_core::reader::{BlockTag, ChainErrorKind, ChainReader};
+use windlass_devnet::faults::Kind;
+use windlass_devnet::node::RpcError;
+use windlass_devnet::synthetic::Density;
+
+use crate::served::{Twisted, serve_node, synthetic};
+
+/// Every third block, some beyond the head, and in no order.
+fn numbers() -> Vec<u64> {
+    (0..220).map(|at| (at * 97) % 660).collect()
+}
+
+async fn check(reader: &impl ChainReader) {
+    let wanted = numbers();
+    let found = reader.headers(&wanted).await.expect("headers");
+    assert_eq!(found.len(), wanted.len());
+    for (number, header) in wanted.into_iter().zip(found) {
+        assert_eq!(header.map(|header| header.block.number), (number <= 600).then_some(number));
+    }
+}
+
+#[tokio::test]
+async fn headers_come_in_the_order_of_the_numbers() {
+    let served = serve_node(synthetic(600, Density::PerBlock(1)), "").await;
+    check(&served.reader()).await;
+    assert_eq!(served.calls("eth_getBlockByNumber"), 220, "nothing is asked twice");
+    assert_eq!(served.reader().headers(&[]).await, Ok(vec![]));
+}
+
+#[tokio::test]
+async fn a_provider_that_takes_few_calls_at_once_is_given_few() {
+    for limit in [1, 7, 30] {
+        let served = serve_node(synthetic(600, Density::PerBlock(1)), &format!("batch={limit}")).await;
+        let reader = served.reader();
+        for _ in 0..8 {
+            check(&reader).await;
+        }
+        let refusals = served.faults.counts().get(Kind::BatchLimit);
+        assert!((1..=40).contains(&refusals), "limit {limit}: {refusals}");
+        check(&reader).await;
+        assert_eq!(served.faults.counts().get(Kind::BatchLimit), refusals, "limit {limit} is known by now");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_fails_alone_is_made_again_alone() {
+    let calls = AtomicU64::new(0);
+    let node = Twisted::new(synthetic(600, Density::PerBlock(1)), move |_, answer| {
+        match calls.fetch_add(1, Ordering::Relaxed) {
+            5 => Err(RpcError::server("not now")),
+            _ => answer,
+        }
+    });
+    let served = serve_node(node, "").await;
+    check(&served.reader()).await;
+    assert_eq!(served.calls("eth_getBlockByNumber"), 221);
+}
+
+#[tokio::test]
+async fn a_rate_limit_within_a_batch_is_one() {
+    let served = serve_node(synthetic(600, Density::PerBlock(1)), "ratelimit=0.2").await;
+    let error = served.reader().headers(&numbers()).await.expect_err("limited");
+    assert_eq!(error.kind, ChainErrorKind::RateLimited);
+}
+
+#[tokio::test]
+async fn a_header_of_another_block_is_refused() {
+    let node = Twisted::result_of(synthetic(600, Density::PerBlock(1)), "eth_getBlockByNumber", |header| {
+        if header["number"] == "0x5" {
+            header["number"] = "0x6".into();
+        }
+    });
+    let served = serve_node(node, "").await;
+    let reader = served.reader();
+    let error = reader.headers(&[4, 5]).await.expect_err("another block");
+    assert_eq!(error.kind, ChainErrorKind::Malformed);
+    assert!(error.message.contains(&served.server.addr().to_string()), "{error}");
+    assert_eq!(
+        reader.header(BlockTag::Number(5)).await.expect_err("another").kind,
+        ChainErrorKind::Malformed
+    );
+    assert!(reader.header(BlockTag::Number(6)).await.expect("a header").is_some());
+}

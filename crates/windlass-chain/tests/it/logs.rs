@@ -1,0 +1,124 @@
+//! Logs: checked, in order, and with their times.
+
+use std::sync::Arc;
+
+use alloy_primitives::B256;
+use serde_json::{Value, json};
+use windlass_core::range::BlockRange;
+use windlass_core::reader::{ChainErrorKind, ChainReader, LogFilter, LogSpan};
+use windlass_devnet::synthetic::{Density, SyntheticNode, SyntheticOptions};
+
+use crate::served::{Served, Twisted, all_its_logs, serve_node, synthetic};
+
+const RANGE: LogSpan = LogSpan::Range(BlockRange { from: 1, to: 300 });
+
+#[tokio::test]
+async fn times_come_from_headers_where_logs_have_none() {
+    for (with_timestamp, headers) in [(true, 0), (false, 60)] {
+        let options = SyntheticOptions {
+            blocks: 600,
+            density: Density::EveryBlocks(5),
+            with_timestamp,
+            ..SyntheticOptions::default()
+        };
+        let node = Arc::new(SyntheticNode::new(options));
+        let served = serve_node(Arc::<SyntheticNode>::clone(&node), "").await;
+        let logs = served.reader().logs(RANGE, &all_its_logs()).await.expect("logs");
+        assert_eq!(logs.len(), 60);
+        for (log, number) in logs.iter().zip(0..) {
+            let truth = node.log(number);
+            assert_eq!((log.block.number, log.block.hash), (truth.block_number, truth.block_hash));
+            assert_eq!(log.timestamp_s, truth.block_time_s);
+        }
+        assert_eq!(served.calls("eth_getBlockByHash"), headers, "one for each block that has logs");
+    }
+}
+
+#[tokio::test]
+async fn a_block_that_is_gone_when_its_time_is_asked_for() {
+    let node = Twisted::new(synthetic(600, Density::PerBlock(1)), |method, answer| match method {
+        "eth_getBlockByHash" => Ok(Value::Null),
+        "eth_getLogs" => answer.map(|mut logs| {
+            each(&mut logs, |log| log["blockTimestamp"] = Value::Null);
+            logs
+        }),
+        _ => answer,
+    });
+    let served = serve_node(node, "").await;
+    let error = served.reader().logs(RANGE, &all_its_logs()).await.expect_err("gone");
+    assert_eq!(error.kind, ChainErrorKind::UnknownBlock);
+}
+
+#[tokio::test]
+async fn a_time_is_only_taken_from_the_right_header() {
+    let node = Twisted::new(synthetic(600, Density::PerBlock(1)), |method, answer| {
+        let mut value = answer?;
+        match method {
+            "eth_getBlockByHash" => value["hash"] = json!(B256::ZERO),
+            "eth_getLogs" => each(&mut value, |log| log["blockTimestamp"] = Value::Null),
+            _ => {}
+        }
+        Ok(value)
+    });
+    let served = serve_node(node, "").await;
+    let error = served.reader().logs(RANGE, &all_its_logs()).await.expect_err("another header");
+    assert_eq!(error.kind, ChainErrorKind::Malformed);
+}
+
+fn each(logs: &mut Value, change: impl Fn(&mut Value)) {
+    logs.as_array_mut().expect("a list").iter_mut().for_each(change);
+}
+
+async fn twisted(change: fn(&mut Vec<Value>)) -> Served {
+    let change = move |logs: &mut Value| change(logs.as_array_mut().expect("a list"));
+    serve_node(Twisted::result_of(synthetic(600, Density::PerBlock(2)), "eth_getLogs", change), "").await
+}
+
+#[tokio::test]
+async fn logs_are_put_in_order() {
+    let served = twisted(|logs| logs.reverse()).await;
+    let logs = served.reader().logs(RANGE, &all_its_logs()).await.expect("logs");
+    assert_eq!(logs.len(), 600);
+    assert!(logs.is_sorted_by_key(|log| (log.block.number, log.log_index)));
+}
+
+#[tokio::test]
+async fn an_answer_to_another_question_is_refused() {
+    for (change, words) in [
+        ((|logs| logs[7]["blockNumber"] = "0x12d".into()) as fn(&mut Vec<Value>), "not asked for"),
+        (|logs| logs[7]["address"] = json!(alloy_primitives::Address::ZERO), "the filter excludes"),
+        (|logs| logs.push(logs[7].clone()), "twice"),
+        (|logs| logs[7]["blockHash"] = json!(B256::ZERO), "two blocks"),
+        (|logs| logs[7]["removed"] = true.into(), "removed"),
+        (|logs| logs[7]["blockNumber"] = Value::Null, "makes no sense"),
+    ] {
+        let served = twisted(change).await;
+        let error = served.reader().logs(RANGE, &all_its_logs()).await.expect_err(words);
+        assert_eq!(error.kind, ChainErrorKind::Malformed, "{error}");
+        assert!(error.message.contains(words), "{error}");
+        assert!(error.message.contains(&served.server.addr().to_string()), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn logs_of_one_block_are_of_that_block() {
+    let node = synthetic(600, Density::PerBlock(2));
+    let hash = node.log(20).block_hash;
+    let served = serve_node(Arc::<SyntheticNode>::clone(&node), "").await;
+    let logs = served.reader().logs(LogSpan::Block(hash), &LogFilter::default()).await.expect("logs");
+    assert_eq!(logs.len(), 2);
+    let other = Twisted::result_of(node, "eth_getLogs", |logs| {
+        each(logs, |log| log["blockHash"] = json!(B256::ZERO));
+    });
+    let served = serve_node(other, "").await;
+    let error = served.reader().logs(LogSpan::Block(hash), &LogFilter::default()).await.expect_err("another");
+    assert_eq!(error.kind, ChainErrorKind::Malformed);
+}
+
+#[tokio::test]
+async fn a_range_beyond_the_head_is_not_too_large_but_unknown() {
+    let chain = windlass_devnet::chain::Chain::new(windlass_devnet::chain::ChainOptions::deterministic());
+    let served = serve_node(Arc::new(chain), "").await;
+    let error = served.reader().logs(RANGE, &LogFilter::default()).await.expect_err("beyond");
+    assert_eq!(error.kind, ChainErrorKind::UnknownBlock, "{error}");
+}

@@ -1,0 +1,155 @@
+//! Pools of devnets, over loopback.
+
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use windlass_chain::evm::{EvmPool, PoolOptions};
+use windlass_core::chain::Address;
+use windlass_core::error::RetryAdvice;
+use windlass_core::range::BlockRange;
+use windlass_core::reader::{BlockTag, ChainErrorKind, ChainReader, LogFilter, LogSpan};
+use windlass_devnet::chain::{Chain, ChainOptions};
+use windlass_devnet::faults::Kind;
+use windlass_devnet::node::Node;
+use windlass_devnet::synthetic::{Density, SyntheticNode};
+
+use crate::served::{Served, Twisted, all_its_logs, chain_id, pool_of, serve_node, synthetic};
+use crate::server::install_tls;
+
+fn node() -> Arc<SyntheticNode> {
+    synthetic(10_000, Density::PerBlock(1))
+}
+
+/// Fifty ranges, several at once; all must be answered.
+async fn backfill(pool: &EvmPool) {
+    let asked = (0..50).map(|at| async move {
+        let range = BlockRange { from: at * 100 + 1, to: at * 100 + 100 };
+        let logs = pool.logs(LogSpan::Range(range), &all_its_logs()).await.expect("logs");
+        assert_eq!(logs.len(), 100);
+    });
+    join_all(asked).await;
+}
+
+#[tokio::test]
+async fn a_storm_of_429_is_not_fed() {
+    let served = serve_node(node(), "429=1:30s@eth_getCode").await;
+    let pool = pool_of(&[&served], PoolOptions::default());
+    for _ in 0..20 {
+        let error = pool.code(Address::ZERO, BlockTag::Latest).await.expect_err("limited");
+        assert_eq!(error.kind, ChainErrorKind::RateLimited);
+        let RetryAdvice::After(pause) = error.retry else { panic!("{error:?}") };
+        assert!(pause > Duration::from_secs(20), "{pause:?}");
+    }
+    assert_eq!(served.calls("eth_getCode"), 1);
+    assert!(pool.status()[0].left_out_ms.is_some());
+}
+
+#[tokio::test]
+async fn while_one_endpoint_storms_another_answers() {
+    let (limited, good) = (serve_node(node(), "429=1:600s").await, serve_node(node(), "").await);
+    let pool = pool_of(&[&limited, &good], PoolOptions::default());
+    backfill(&pool).await;
+    assert!(limited.all_calls() <= 1, "{}", limited.all_calls());
+    assert_eq!(good.calls("eth_getLogs"), 50);
+}
+
+#[tokio::test]
+async fn endpoints_that_are_dead_or_silent_are_done_without() {
+    install_tls();
+    let closed = TcpListener::bind(("127.0.0.1", 0)).expect("a port").local_addr().expect("its address");
+    let (silent, good) = (serve_node(node(), "timeout=1").await, serve_node(node(), "").await);
+    let urls = [format!("http://{closed}"), silent.server.http_url(), good.server.http_url()];
+    let options = PoolOptions { hedge_after: Duration::from_millis(50), ..PoolOptions::default() };
+    let pool = EvmPool::new(&urls, chain_id(), options).expect("a pool");
+    backfill(&pool).await;
+    let status = pool.status();
+    assert!(!status[0].healthy && !status[1].healthy && status[2].healthy, "{status:?}");
+    assert!(status[1].hedged > 0);
+    assert!(silent.all_calls() <= 10);
+}
+
+#[tokio::test]
+async fn flaky_endpoints_together_are_a_good_one() {
+    let flaky = "reset=0.1@eth_getLogs,503=0.1@eth_getLogs,truncate=0.1@eth_getLogs";
+    let served = [serve_node(node(), flaky).await, serve_node(node(), "").await];
+    let pool = pool_of(&[&served[0], &served[1]], PoolOptions::default());
+    for _ in 0..4 {
+        backfill(&pool).await;
+    }
+    assert!(served[0].faults.counts().total() > 0);
+}
+
+#[tokio::test]
+async fn a_lagging_endpoint_does_not_hide_what_another_has() {
+    let chain = Chain::new(ChainOptions::deterministic());
+    chain.mine_many(20);
+    let (lagging, good) = (
+        serve_node(Arc::new(chain.clone()), "lag=1of1:5").await,
+        serve_node(Arc::new(chain.clone()), "").await,
+    );
+    let pool = pool_of(&[&lagging, &good], PoolOptions::default());
+    for _ in 0..10 {
+        let block = chain.mine();
+        let header = pool.header(BlockTag::Number(block.number())).await.expect("an answer");
+        assert_eq!(header.expect("a header").block.hash, block.hash());
+        let header = pool.header(BlockTag::Hash(block.hash())).await.expect("an answer");
+        assert!(header.is_some());
+        pool.logs(LogSpan::Block(block.hash()), &LogFilter::default()).await.expect("known");
+    }
+    assert!(lagging.faults.counts().get(Kind::Lag) > 0, "it was asked, and did not know");
+    assert_eq!(pool.header(BlockTag::Number(99)).await, Ok(None));
+}
+
+#[tokio::test]
+async fn an_endpoint_of_another_chain_is_left_out_and_named() {
+    let (other, good) = (serve_node(node(), "chainid=5").await, serve_node(node(), "").await);
+    let pool = pool_of(&[&other, &good], PoolOptions::default());
+    backfill(&pool).await;
+    assert_eq!(other.calls("eth_getLogs"), 0);
+    let words = format!("{} serves chain 5, not 31337", other.server.http_url());
+    assert_eq!(pool.status()[0].trouble.as_deref(), Some(words.as_str()));
+    let alone = pool_of(&[&other], PoolOptions::default());
+    let error = alone.chain_id().await.expect_err("the wrong chain");
+    assert_eq!((error.kind, error.message), (ChainErrorKind::Refused, words));
+    assert_eq!(pool_of(&[&good], PoolOptions::default()).chain_id().await, Ok(chain_id()));
+}
+
+#[tokio::test]
+async fn a_range_that_one_refuses_goes_to_another() {
+    let (small, large) = (serve_node(node(), "logs=quicknode:50").await, serve_node(node(), "").await);
+    let pool = pool_of(&[&small, &large], PoolOptions::default());
+    backfill(&pool).await;
+    let refused = small.faults.counts().get(Kind::LogLimit);
+    assert!(refused <= 8, "{refused}: after the first it is known");
+    backfill(&pool).await;
+    assert_eq!(small.faults.counts().get(Kind::LogLimit), refused);
+    assert!(pool.range_size(&all_its_logs()) > 50);
+    let learned = &pool.status()[0].learned;
+    assert!(refused == 0 || learned[0].refused_blocks == Some(51), "{learned:?}");
+}
+
+#[tokio::test]
+async fn nonsense_from_one_is_made_good_by_another() {
+    let twisted = Twisted::result_of(node(), "eth_getLogs", |logs| {
+        logs[3]["removed"] = true.into();
+    });
+    let (strange, good) = (serve_node(twisted, "").await, serve_node(node(), "").await);
+    let pool = pool_of(&[&strange, &good], PoolOptions::default());
+    backfill(&pool).await;
+    assert!(pool.status()[0].errors > 0);
+    assert!(strange.calls("eth_getLogs") <= 12, "{}", strange.calls("eth_getLogs"));
+}
+
+#[tokio::test]
+async fn two_endpoints_of_one_host_are_told_apart() {
+    install_tls();
+    let served: Served = serve_node(node() as Arc<dyn Node>, "").await;
+    let urls = [served.server.http_url(), served.server.http_url()];
+    let pool = EvmPool::new(&urls, chain_id(), PoolOptions::default()).expect("a pool");
+    let places: Vec<String> = pool.status().into_iter().map(|status| status.place).collect();
+    assert_eq!(places, [urls[0].clone(), format!("{}#2", urls[0])]);
+    assert!(EvmPool::new::<&str>(&[], chain_id(), PoolOptions::default()).is_err());
+    assert!(EvmPool::new(&["http:key"], chain_id(), PoolOptions::default()).is_err());
+}

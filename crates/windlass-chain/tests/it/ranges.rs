@@ -1,0 +1,123 @@
+//! Ranges find their size with every provider's limits and words.
+
+use std::sync::Arc;
+
+use windlass_chain::evm::PoolOptions;
+use windlass_core::range::BlockRange;
+use windlass_core::reader::{ChainErrorKind, ChainReader, LogSpan};
+use windlass_devnet::faults::{Kind, Provider};
+use windlass_devnet::synthetic::{Density, SyntheticNode};
+
+use crate::served::{Served, all_its_logs, pool_of, serve_node, synthetic};
+
+const BLOCKS: u64 = 60_000;
+
+/// Reads the whole chain as a loop would: as many blocks as the reader says, fewer when
+/// that is refused. How many requests it took.
+async fn read_all(reader: &impl ChainReader, node: &SyntheticNode) -> u64 {
+    let filter = all_its_logs();
+    let (mut from, mut found, mut requests) = (1, 0, 0);
+    while from <= BLOCKS {
+        let range = BlockRange::next(from, reader.range_size(&filter), BLOCKS).expect("a range");
+        requests += 1;
+        assert!(requests < 10_000, "it gets nowhere");
+        match reader.logs(LogSpan::Range(range), &filter).await {
+            Ok(logs) => {
+                for log in &logs {
+                    assert_eq!(log.block.number, node.log(found).block_number);
+                    found += 1;
+                }
+                from = range.to + 1;
+            }
+            Err(error) => {
+                assert!(matches!(error.kind, ChainErrorKind::RangeTooLarge { .. }), "{error}");
+                let blocks = range.to - range.from + 1;
+                assert!(reader.range_size(&filter) < blocks, "something smaller is asked for next");
+            }
+        }
+    }
+    assert_eq!(found, node.log_count());
+    requests
+}
+
+fn refusals(served: &Served) -> u64 {
+    served.faults.counts().get(Kind::LogLimit)
+}
+
+async fn limited(node: &Arc<SyntheticNode>, provider: Provider, limit: u64) -> Served {
+    serve_node(Arc::<SyntheticNode>::clone(node), &format!("logs={}:{limit}", provider.name())).await
+}
+
+#[tokio::test]
+async fn every_providers_limit_is_met_in_few_requests() {
+    let node = synthetic(BLOCKS, Density::EveryBlocks(10));
+    for provider in Provider::ALL {
+        // At least thirty requests, if each took as much as it may.
+        let by_results = matches!(
+            provider,
+            Provider::Alchemy | Provider::Infura | Provider::Reth | Provider::Base | Provider::QueryTimeout
+        );
+        let served = limited(&node, provider, if by_results { 200 } else { 2_000 }).await;
+        let requests = read_all(&served.reader(), &node).await;
+        let refused = refusals(&served);
+        assert!(requests <= 60, "{provider:?}: {requests} requests");
+        assert!((1..=12).contains(&refused), "{provider:?}: {refused} refusals");
+    }
+}
+
+#[tokio::test]
+async fn sparse_and_dense_filters_without_limits() {
+    let sparse = synthetic(BLOCKS, Density::EveryBlocks(1_000));
+    let served = serve_node(Arc::<SyntheticNode>::clone(&sparse), "").await;
+    assert!(read_all(&served.reader(), &sparse).await <= 4);
+    let dense = synthetic(BLOCKS, Density::PerBlock(4));
+    let served = serve_node(Arc::<SyntheticNode>::clone(&dense), "").await;
+    let requests = read_all(&served.reader(), &dense).await;
+    assert!((24..=32).contains(&requests), "{requests} requests of about ten thousand logs");
+}
+
+#[tokio::test]
+async fn a_suggested_range_is_used() {
+    let node = synthetic(BLOCKS, Density::PerBlock(1));
+    let served = limited(&node, Provider::Infura, 77).await;
+    let reader = served.reader();
+    let range = LogSpan::Range(BlockRange { from: 100, to: 1_099 });
+    let error = reader.logs(range, &all_its_logs()).await.expect_err("too large");
+    let suggested = Some(BlockRange { from: 100, to: 176 });
+    assert_eq!(error.kind, ChainErrorKind::RangeTooLarge { suggested });
+    assert_eq!(reader.range_size(&all_its_logs()), 77);
+}
+
+#[tokio::test]
+async fn what_was_learned_survives_a_restart() {
+    let node = synthetic(BLOCKS, Density::EveryBlocks(10));
+    let served = limited(&node, Provider::Ankr, 3_000).await;
+    let pool = pool_of(&[&served], PoolOptions::default());
+    read_all(&pool, &node).await;
+    let (size, before) = (pool.range_size(&all_its_logs()), refusals(&served));
+    assert!(before > 0);
+    let saved = pool.export();
+    let again = pool_of(&[&served], PoolOptions::default());
+    for nonsense in ["", "nonsense", "{}", r#"{"version":9,"endpoints":[]}"#] {
+        again.restore(nonsense);
+        assert_eq!(again.range_size(&all_its_logs()), 1_000);
+    }
+    again.restore(&saved);
+    assert_eq!(again.range_size(&all_its_logs()), size);
+    assert_eq!(again.export(), saved);
+    read_all(&again, &node).await;
+    assert_eq!(refusals(&served), before, "nothing is tried that was refused before");
+}
+
+#[tokio::test]
+async fn an_answer_that_never_comes_makes_the_next_range_smaller() {
+    let node = synthetic(BLOCKS, Density::PerBlock(1));
+    let served = serve_node(node, "timeout=1@eth_getLogs").await;
+    let options =
+        PoolOptions { request_timeout: std::time::Duration::from_millis(50), ..PoolOptions::default() };
+    let pool = pool_of(&[&served], options);
+    let range = LogSpan::Range(BlockRange { from: 1, to: 1_000 });
+    let error = pool.logs(range, &all_its_logs()).await.expect_err("no answer");
+    assert_eq!(error.kind, ChainErrorKind::Unreachable);
+    assert_eq!(pool.range_size(&all_its_logs()), 500);
+}

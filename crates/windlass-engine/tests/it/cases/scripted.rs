@@ -1,0 +1,133 @@
+//! An endpoint that refuses, hides and remembers as a case tells it.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use async_trait::async_trait;
+use windlass_core::chain::{Address, BlockHeader, Bytes, ChainId};
+use windlass_core::event::LogEvent;
+use windlass_core::range::BlockRange;
+use windlass_core::reader::{
+    BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan, Receipts,
+};
+
+use crate::collect::endpoint::Endpoint;
+
+/// Says what is wrong with a range, if anything.
+type Judge = Box<dyn Fn(BlockRange) -> Option<ChainError> + Send + Sync>;
+
+/// The endpoint.
+pub(crate) struct Scripted {
+    inner: Arc<Endpoint>,
+    range_size: AtomicU64,
+    is_down: AtomicBool,
+    script: Mutex<Script>,
+}
+
+#[derive(Default)]
+struct Script {
+    judge: Option<Judge>,
+    /// Logs that the endpoint does not have yet, by block and place in it.
+    hidden: BTreeSet<(u64, u32)>,
+    /// The ranges that were asked for, with what was wanted.
+    asked: Vec<(BlockRange, LogFilter)>,
+}
+
+impl Scripted {
+    pub(crate) fn new(inner: Arc<Endpoint>) -> Self {
+        Self {
+            inner,
+            range_size: AtomicU64::new(1_000),
+            is_down: AtomicBool::new(false),
+            script: Mutex::default(),
+        }
+    }
+
+    fn script(&self) -> MutexGuard<'_, Script> {
+        self.script.lock().expect("no panic")
+    }
+
+    /// Ranges of so many blocks are asked for from now on.
+    pub(crate) fn learn(&self, blocks: u64) {
+        self.range_size.store(blocks, Ordering::SeqCst);
+    }
+
+    /// Nothing is answered, or everything again.
+    pub(crate) fn set_down(&self, is_down: bool) {
+        self.is_down.store(is_down, Ordering::SeqCst);
+    }
+
+    /// Ranges are refused as this says.
+    pub(crate) fn judge(&self, judge: impl Fn(BlockRange) -> Option<ChainError> + Send + Sync + 'static) {
+        self.script().judge = Some(Box::new(judge));
+    }
+
+    /// Every range is taken.
+    pub(crate) fn forgive(&self) {
+        self.script().judge = None;
+    }
+
+    /// It has everything but these logs.
+    pub(crate) fn hide(&self, logs: &[(u64, u32)]) {
+        self.script().hidden = logs.iter().copied().collect();
+    }
+
+    /// The ranges that were asked for, in order; forgotten hereby.
+    pub(crate) fn asked(&self) -> Vec<BlockRange> {
+        self.questions().into_iter().map(|(range, _)| range).collect()
+    }
+
+    /// The same, with what was wanted.
+    pub(crate) fn questions(&self) -> Vec<(BlockRange, LogFilter)> {
+        std::mem::take(&mut self.script().asked)
+    }
+
+    fn answer(&self) -> Result<(), ChainError> {
+        if self.is_down.load(Ordering::SeqCst) {
+            return Err(ChainError::new(ChainErrorKind::Unreachable, "the endpoint is down"));
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl ChainReader for Scripted {
+    async fn chain_id(&self) -> Result<ChainId, ChainError> {
+        self.inner.chain_id().await
+    }
+
+    async fn header(&self, block: BlockTag) -> Result<Option<Header>, ChainError> {
+        self.answer()?;
+        self.inner.header(block).await
+    }
+
+    async fn logs(&self, span: LogSpan, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
+        self.answer()?;
+        if let LogSpan::Range(range) = span {
+            let mut script = self.script();
+            script.asked.push((range, filter.clone()));
+            if let Some(refusal) = script.judge.as_ref().and_then(|judge| judge(range)) {
+                return Err(refusal);
+            }
+        }
+        let mut logs = self.inner.logs(span, filter).await?;
+        let script = self.script();
+        logs.retain(|log| !script.hidden.contains(&(log.block.number, log.log_index)));
+        Ok(logs)
+    }
+
+    async fn receipts(&self, block: &BlockHeader) -> Result<Option<Receipts>, ChainError> {
+        self.answer()?;
+        self.inner.receipts(block).await
+    }
+
+    async fn code(&self, address: Address, at: BlockTag) -> Result<Bytes, ChainError> {
+        self.answer()?;
+        self.inner.code(address, at).await
+    }
+
+    fn range_size(&self, _: &LogFilter) -> u64 {
+        self.range_size.load(Ordering::SeqCst)
+    }
+}

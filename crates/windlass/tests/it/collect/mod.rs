@@ -1,0 +1,4 @@
+//! Collecting a contract with the binary, as a person does it.
+
+mod run;
+pub(crate) mod world;

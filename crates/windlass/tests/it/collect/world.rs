@@ -1,0 +1,140 @@
+//! A chain with a fee collector on it, served in this process, for the binary to collect.
+
+use std::sync::Arc;
+
+use alloy_consensus::TxEip1559;
+use alloy_primitives::{Address, Bytes, TxKind, U256};
+use alloy_sol_types::{SolCall, sol};
+use serde::Deserialize;
+use windlass_devnet::chain::{Chain, ChainOptions};
+use windlass_devnet::faults::{Faults, Plan};
+use windlass_devnet::rpc::{Server, ServerHandle, ServerOptions};
+
+use crate::binary::Folder;
+
+sol! {
+    function collectNativeFees(uint256 integratorFee, uint256 lifiFee, address integrator) external payable;
+}
+
+/// The event as the users write it.
+pub(crate) const EVENT: &str =
+    "FeesCollected(address indexed token, address indexed integrator, uint256 integratorFee, uint256 lifiFee)";
+/// So many blocks behind the head are not final.
+pub(crate) const FINALITY: u64 = 5;
+/// How often a test looks for what takes a while to come about.
+const MAX_LOOKS: usize = 500;
+
+/// The compiled contract.
+const FEE_COLLECTOR: &str = include_str!("../../../../../contracts/artifacts/FeeCollector.json");
+
+#[derive(Deserialize)]
+struct Artifact {
+    bytecode: Bytes,
+}
+
+/// A chain, its contract and its server.
+pub(crate) struct World {
+    pub(crate) chain: Chain,
+    /// Deployed in block 3.
+    pub(crate) contract: Address,
+    pub(crate) faults: Faults,
+    server: ServerHandle,
+}
+
+impl World {
+    /// A chain of three blocks, the last of which has the contract.
+    pub(crate) async fn start() -> Self {
+        Self::with_id(31_337).await
+    }
+
+    pub(crate) async fn with_id(chain_id: u64) -> Self {
+        let options = ChainOptions { chain_id, finality_depth: FINALITY, ..ChainOptions::deterministic() };
+        let chain = Chain::new(options);
+        chain.mine_many(2);
+        let deployer = chain.accounts().swap_remove(0);
+        let artifact: Artifact = serde_json::from_str(FEE_COLLECTOR).expect("an artifact");
+        let owner = deployer.address().into_word();
+        let init_code = [artifact.bytecode.as_ref(), owner.as_slice()].concat();
+        let contract = chain.deploy(&deployer, init_code.into()).expect("deployed");
+        chain.mine();
+        let faults = Faults::new(1, Plan::default());
+        let options = ServerOptions { faults: Some(faults.clone()), ..ServerOptions::default() };
+        let server = Server::start(Arc::new(chain.clone()), options).await.expect("a server");
+        Self { chain, contract, faults, server }
+    }
+
+    /// Where the chain is served.
+    pub(crate) fn url(&self) -> String {
+        self.server.http_url()
+    }
+
+    /// The same, for news of heads.
+    pub(crate) fn ws_url(&self) -> String {
+        self.server.ws_url()
+    }
+
+    /// Blocks with one payment each, of amounts that go up.
+    pub(crate) fn pay(&self, blocks: u64) {
+        let account = self.chain.accounts().swap_remove(1);
+        for _ in 0..blocks {
+            let number = self.chain.head().number() + 1;
+            let (own, integrator) = (U256::from(number), Address::repeat_byte(0xaa));
+            let call = collectNativeFeesCall { integratorFee: own, lifiFee: own * own, integrator };
+            let transaction = TxEip1559 {
+                chain_id: self.chain.chain_id(),
+                nonce: self.chain.next_nonce(account.address()),
+                gas_limit: 150_000,
+                max_fee_per_gas: 100_000_000_000,
+                max_priority_fee_per_gas: 1_000_000_000,
+                to: TxKind::Call(self.contract),
+                value: own + own * own,
+                input: call.abi_encode().into(),
+                ..TxEip1559::default()
+            };
+            self.chain.send(account.sign(transaction).expect("signed")).expect("taken");
+            self.chain.mine();
+        }
+    }
+
+    /// A configuration of this chain, which is looked at often.
+    pub(crate) fn chain_section(&self) -> String {
+        format!(
+            "[chain.local]\nid = {}\nrpc = [\"{}\"]\nhistorical_poll_interval = \"20ms\"\nrealtime_poll_interval = \"20ms\"\nlease_ttl = \"5s\"\n",
+            self.chain.chain_id(),
+            self.url()
+        )
+    }
+
+    /// The same with an index of the contract from a block on.
+    pub(crate) fn config(&self, start: &str) -> String {
+        format!(
+            "{}\n[index.fees]\nchain = \"local\"\ncontract = \"{}\"\nstart = {start}\nevents = [\"{EVENT}\"]\n\n[api]\nlisten = \"127.0.0.1:0\"\n",
+            self.chain_section(),
+            self.contract
+        )
+    }
+}
+
+/// Looks at an index until it has collected everything.
+pub(crate) fn wait_until_collected(folder: &Folder, index: &str, events: u64) -> serde_json::Value {
+    wait_until(folder, index, |shown| shown["lag_blocks"] == 0 && shown["events"] == events)
+}
+
+/// Looks at an index until it is as wanted.
+pub(crate) fn wait_until(
+    folder: &Folder,
+    index: &str,
+    is_wanted: impl Fn(&serde_json::Value) -> bool,
+) -> serde_json::Value {
+    let mut last = String::new();
+    for _ in 0..MAX_LOOKS {
+        let ran = folder.run(&["index", "show", index, "--json"]);
+        if let Ok(shown) = serde_json::from_str(&ran.stdout)
+            && is_wanted(&shown)
+        {
+            return shown;
+        }
+        last = ran.shown();
+    }
+    panic!("it did not come about: {last}");
+}
