@@ -10,6 +10,7 @@ use std::io;
 use windlass_chain::evm::RpcError;
 use windlass_core::code::Code;
 use windlass_core::error::StoreError;
+use windlass_engine::collect::error::CollectError;
 
 use crate::output::exit::Exit;
 
@@ -68,6 +69,17 @@ impl Failure {
     pub(crate) fn details(mut self, details: impl IntoIterator<Item = String>) -> Self {
         self.details.extend(details);
         self
+    }
+}
+
+impl From<CollectError> for Failure {
+    fn from(error: CollectError) -> Self {
+        match error {
+            CollectError::Store(error) | CollectError::Unwritten(error) => error.into(),
+            CollectError::Chain(error) => error.into(),
+            CollectError::FinalityViolated { .. } => Self::coded(Code::FinalityViolated, error),
+            CollectError::Name(_) | CollectError::Strange { .. } => Self::unexpected(error),
+        }
     }
 }
 

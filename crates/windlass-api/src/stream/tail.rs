@@ -18,7 +18,7 @@ pub(super) async fn tail(outbox: &dyn Outbox, partition: &Partition) -> StoreRes
         let middle = newest + (above - newest) / 2;
         match next_after(outbox, partition, middle).await? {
             Some(next) => newest = next,
-            None => { let _ = &mut above; break }
+            None => above = middle,
         }
     }
     Ok(newest)

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::{
     generator::{Generator, to_hash},
     options::FEES_COLLECTED_TOPIC,
+    transaction::transaction,
 };
 
 const GAS_LIMIT: u64 = 30_000_000;
@@ -19,6 +20,15 @@ pub(super) fn block(generator: &Generator, number: u64) -> Bytes {
     let logs = generator.logs_between(number, number);
     let hashes: Vec<B256> = logs.map(|log| generator.log(log).transaction_hash).collect();
     value["transactions"] = json!(hashes);
+    value["uncles"] = json!([]);
+    to_bytes(&value)
+}
+
+/// The block with its transactions, as it is answered when they are asked for.
+pub(super) fn full_block(generator: &Generator, number: u64, chain_id: u64) -> Bytes {
+    let mut value = header_value(generator, number);
+    let logs = generator.logs_between(number, number);
+    value["transactions"] = logs.map(|log| transaction(&generator.log(log), chain_id)).collect();
     value["uncles"] = json!([]);
     to_bytes(&value)
 }

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use alloy_primitives::{Address, B256, U256};
 
+use super::fork::{Key, Keys};
 use super::options::{Density, SyntheticOptions};
 use crate::mix::{mix, mix_pair};
 
@@ -67,8 +68,7 @@ pub(super) struct Generator {
     density: Density,
     genesis_time_s: u64,
     block_time_s: u64,
-    block_key: u64,
-    log_key: u64,
+    keys: Keys,
 }
 
 impl Generator {
@@ -84,21 +84,21 @@ impl Generator {
             density: options.density,
             genesis_time_s: options.genesis_time_s,
             block_time_s: options.block_time_s,
-            block_key: key(3),
-            log_key: key(4),
+            keys: Keys::new(Key { block: key(3), log: key(4) }, &options.forks),
         }
     }
 
     /// The words of a block's hash; the last one is the masked number.
     pub(super) fn block_hash(&self, number: u64) -> [u64; 4] {
-        words(self.block_key, number)
+        words(self.keys.of(|| number).block, number)
     }
 
-    /// The block that has this hash, if any block of any height has.
+    /// The block that has this hash, if any block of any height has: those of branches
+    /// that were replaced are forgotten.
     pub(super) fn block_of(&self, hash: B256) -> Option<u64> {
         let last = hash.0.last_chunk::<8>().expect("a hash has 32 bytes");
-        let number = u64::from_be_bytes(*last) ^ self.block_key;
-        (to_hash(self.block_hash(number)) == hash).then_some(number)
+        let mut numbers = self.keys.all().map(|key| u64::from_be_bytes(*last) ^ key.block);
+        numbers.find(|number| to_hash(self.block_hash(*number)) == hash)
     }
 
     pub(super) fn block_time_s(&self, number: u64) -> u64 {
@@ -136,7 +136,7 @@ impl Generator {
 
     /// The varying part of a log.
     pub(super) fn raw(&self, log: u64) -> RawLog {
-        let transaction_hash = words(self.log_key, log);
+        let transaction_hash = words(self.keys.of(|| self.place(log).block).log, log);
         let choice = transaction_hash[0];
         let high = mix(choice.wrapping_add(4));
         let amount = |high: u64, low: u64| u128::from(high as u32) << 64 | u128::from(low);
@@ -213,6 +213,13 @@ mod tests {
             let mut other = hash;
             other.0[flip / 8] ^= 1 << (flip % 8);
             prop_assert_eq!(generator.block_of(other), None);
+        }
+
+        #[test]
+        fn a_block_of_any_branch_is_found_by_its_hash(number in 0u64..200, forks in prop::collection::vec(0u64..200, 0..5)) {
+            let options = forks.iter().fold(SyntheticOptions::default(), |options, from| options.forked(*from));
+            let generator = Generator::new(&options);
+            prop_assert_eq!(generator.block_of(to_hash(generator.block_hash(number))), Some(number));
         }
 
         #[test]

@@ -9,19 +9,26 @@
 //! Invariants: the same options give the same bytes, always; every hash can be
 //! traced back to its block; what [`SyntheticNode::log`] says is what the wire says.
 //! Hashes are made up, not derived from the header, and there is no state.
+//! A [`LiveNode`] is such a chain whose head moves and whose newest blocks change.
 
 mod block;
+mod fork;
 mod generator;
 mod hex;
+mod live;
 mod logs;
 mod node;
 mod options;
 mod pool;
 mod query;
+mod recent;
 mod template;
 #[cfg(test)]
 mod tests;
+mod transaction;
 
+pub use fork::Fork;
 pub use generator::SyntheticLog;
+pub use live::{LiveNode, NewHead};
 pub use node::SyntheticNode;
 pub use options::{Density, FEES_COLLECTED_TOPIC, MAX_RESULTS, SyntheticOptions};

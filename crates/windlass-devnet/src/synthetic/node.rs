@@ -13,10 +13,11 @@ use tokio::sync::broadcast;
 
 use super::{
     block,
-    generator::{Generator, SyntheticLog},
+    generator::{Generator, SyntheticLog, to_hash},
     logs::LogWriter,
     options::{FEES_COLLECTED_TOPIC, MAX_RESULTS, SyntheticOptions},
     query::{Heights, Wanted},
+    recent::Recent,
 };
 use crate::{
     node::{Announcement, MAX_ANNOUNCEMENTS, Node, RpcError},
@@ -34,6 +35,7 @@ pub struct SyntheticNode {
     options: SyntheticOptions,
     generator: Generator,
     writer: LogWriter,
+    recent: Recent,
     head: AtomicU64,
     announcements: broadcast::Sender<Arc<Announcement>>,
 }
@@ -45,6 +47,7 @@ impl SyntheticNode {
         Self {
             writer: LogWriter::new(&generator, options.with_timestamp),
             head: AtomicU64::new(options.blocks),
+            recent: Recent::default(),
             announcements: broadcast::channel(MAX_ANNOUNCEMENTS).0,
             generator,
             options,
@@ -71,19 +74,54 @@ impl SyntheticNode {
         for _ in 0..blocks {
             let number = self.head.fetch_add(1, Ordering::AcqRel) + 1;
             if self.announcements.receiver_count() > 0 {
-                let announcement = self.announcement(number);
+                let announcement = self.joined(number, number);
                 // An error means that the last subscriber has just gone.
                 let _ = self.announcements.send(Arc::new(announcement));
             }
         }
     }
 
-    fn announcement(&self, number: u64) -> Announcement {
-        let logs = self.generator.logs_between(number, number);
-        Announcement {
-            heads: vec![block::header(&self.generator, number)],
-            logs: logs.map(|log| rpc_log(&self.log(log), self.options.with_timestamp)).collect(),
+    /// The hash of the block with this number, whether or not it can be seen.
+    pub fn block_hash(&self, number: u64) -> B256 {
+        to_hash(self.generator.block_hash(number))
+    }
+
+    /// The same chain with a new branch from a block on, up to this head.
+    pub(super) fn forked(&self, from_block: u64, head: u64) -> Self {
+        let options = SyntheticOptions { blocks: head, ..self.options.clone() };
+        Self { recent: self.recent.below(from_block), ..Self::new(options.forked(from_block)) }
+    }
+
+    /// Makes all blocks up to this one visible.
+    pub(super) fn set_head(&self, number: u64) {
+        self.head.store(number, Ordering::Release);
+    }
+
+    /// What is told when these blocks join. They need not be visible yet.
+    pub(super) fn joined(&self, from: u64, to: u64) -> Announcement {
+        for number in from..=to {
+            self.block(number);
         }
+        Announcement {
+            heads: (from..=to).map(|number| block::header(&self.generator, number)).collect(),
+            logs: self.rpc_logs(from, to).collect(),
+        }
+    }
+
+    /// What is told of the logs when these blocks leave.
+    pub(super) fn left(&self, from: u64, to: u64) -> Vec<Log> {
+        let mut logs: Vec<Log> = self.rpc_logs(from, to).map(|log| Log { removed: true, ..log }).collect();
+        logs.sort_by_key(|log| (std::cmp::Reverse(log.block_number), log.log_index));
+        logs
+    }
+
+    fn rpc_logs(&self, from: u64, to: u64) -> impl Iterator<Item = Log> {
+        let logs = self.generator.logs_between(from, to);
+        logs.map(|log| rpc_log(&self.log(log), self.options.with_timestamp))
+    }
+
+    fn block(&self, number: u64) -> Bytes {
+        self.recent.get(number, || block::block(&self.generator, number))
     }
 
     fn heights(&self) -> Heights {
@@ -92,18 +130,22 @@ impl SyntheticNode {
     }
 
     fn block_by_number(&self, params: Option<&RawValue>) -> Result<Bytes, RpcError> {
-        let heights = self.heights();
-        let number = heights.resolve(params::required::<BlockNumberOrTag>(params, 0)?);
-        Ok(self.block_or_null((number <= heights.head).then_some(number)))
+        let number = self.heights().resolve(params::required::<BlockNumberOrTag>(params, 0)?);
+        self.block_or_null(Some(number), params)
     }
 
     fn block_by_hash(&self, params: Option<&RawValue>) -> Result<Bytes, RpcError> {
         let number = self.generator.block_of(params::required::<B256>(params, 0)?);
-        Ok(self.block_or_null(number.filter(|number| *number <= self.head())))
+        self.block_or_null(number, params)
     }
 
-    fn block_or_null(&self, number: Option<u64>) -> Bytes {
-        number.map_or(Bytes::from_static(b"null"), |number| block::block(&self.generator, number))
+    fn block_or_null(&self, number: Option<u64>, params: Option<&RawValue>) -> Result<Bytes, RpcError> {
+        let is_full = params::optional::<bool>(params, 1)?.unwrap_or(false);
+        Ok(match number.filter(|number| *number <= self.head()) {
+            Some(number) if is_full => block::full_block(&self.generator, number, self.options.chain_id),
+            Some(number) => self.block(number),
+            None => Bytes::from_static(b"null"),
+        })
     }
 
     fn code(&self, params: Option<&RawValue>) -> Result<Bytes, RpcError> {

@@ -2,6 +2,8 @@
 
 use alloy_primitives::{Address, B256, address, b256};
 
+use super::fork::Fork;
+
 /// `FeesCollected(address indexed token, address indexed integrator, uint256 integratorFee, uint256 lifiFee)`.
 pub const FEES_COLLECTED_TOPIC: B256 =
     b256!("28a87b6059180e46de5fb9ab35eb043e8fe00ab45afcc7789e3934ecbbcde3ea");
@@ -41,6 +43,8 @@ pub struct SyntheticOptions {
     pub block_time_s: u64,
     /// How many blocks `finalized` and `safe` stand behind the head.
     pub finality_blocks: u64,
+    /// Where the chain was reorganised; [`Self::forked`] adds one.
+    pub forks: Vec<Fork>,
 }
 
 impl Default for SyntheticOptions {
@@ -56,6 +60,7 @@ impl Default for SyntheticOptions {
             genesis_time_s: 1_700_000_000,
             block_time_s: 12,
             finality_blocks: 64,
+            forks: Vec::new(),
         }
     }
 }

@@ -32,6 +32,12 @@ impl Recent {
         block
     }
 
+    /// A copy of what is below a block.
+    pub(super) fn below(&self, number: u64) -> Self {
+        let blocks = self.lock().range(..number).map(|(number, block)| (*number, block.clone())).collect();
+        Self { blocks: Mutex::new(blocks) }
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Bytes>> {
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
     }

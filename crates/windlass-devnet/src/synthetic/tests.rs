@@ -138,6 +138,34 @@ fn blocks_are_linked_and_found_by_number_and_hash() {
 }
 
 #[test]
+fn a_block_has_its_transactions_when_they_are_asked_for() {
+    let node = node(Density::PerBlock(3), 50);
+    let block = |full: bool| -> Block {
+        let bytes = call(&node, "eth_getBlockByNumber", json!(["0x7", full])).unwrap();
+        serde_json::from_slice(&bytes).unwrap()
+    };
+    let full = block(true);
+    let transactions: Vec<_> = full.transactions.as_transactions().unwrap().iter().collect();
+    assert_eq!(transactions.len(), 3);
+    for (place, transaction) in transactions.iter().enumerate() {
+        let log = node.log(6 * 3 + place as u64);
+        assert_eq!(transaction.transaction_index, Some(log.transaction_index));
+        assert_eq!(transaction.block_hash, Some(log.block_hash));
+        assert_eq!(transaction.block_number, Some(7));
+    }
+    let hashes: Vec<B256> = block(false).transactions.hashes().collect();
+    let told: Value =
+        serde_json::from_slice(&call(&node, "eth_getBlockByNumber", json!(["0x7", true])).unwrap()).unwrap();
+    let told: Vec<B256> = told["transactions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|transaction| serde_json::from_value(transaction["hash"].clone()).unwrap())
+        .collect();
+    assert_eq!(told, hashes);
+}
+
+#[test]
 fn logs_by_block_hash_know_their_block_only() {
     let node = node(Density::PerBlock(2), 50);
     let truth = node.log(12);

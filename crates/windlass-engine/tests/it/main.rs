@@ -4,5 +4,6 @@
 #![allow(clippy::print_stdout)]
 
 mod anvil_collect;
+mod cases;
 mod collect;
 mod devnet;

@@ -149,10 +149,10 @@ pub(super) async fn with_entry<T>(
 ) -> Outcome<(Entry, Outcome<T>)> {
     tx.begin().await?;
     match join(find(tx, name), asked).await {
+        // Without its table a statement fails, and the transaction with it.
+        (_, Err(fault)) if is(&fault, &GONE) => Err(missing(name)),
         (Ok(Some(entry)), answer) => Ok((entry, answer)),
         (Ok(None), _) => Err(missing(name)),
-        // Without its table a statement fails, and the transaction with it.
-        (Err(_), Err(fault)) if is(&fault, &GONE) => Err(missing(name)),
         (Err(fault), answer) => Err(if fault.is_aftermath() { answer.err().unwrap_or(fault) } else { fault }),
     }
 }

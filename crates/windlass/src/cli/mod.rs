@@ -3,6 +3,7 @@
 //! Every verb has two types: its `Args`, which is what was typed, and what that
 //! means, which is what it runs on.
 
+mod audit;
 mod completions;
 mod config;
 mod demo;
@@ -57,6 +58,8 @@ enum Command {
     Index(index::Args),
     /// Write what was collected to a file
     Export(export::Args),
+    /// Prove that what was collected is what the chain has
+    Audit(audit::Args),
     /// Look at jobs, and retry those that were given up
     Jobs(jobs::Args),
     /// Show, check and document the configuration
@@ -87,6 +90,7 @@ impl Cli {
             Command::Status(args) => status::run(args, &global).await,
             Command::Index(args) => index::run(args, &global).await,
             Command::Export(args) => export::run(args, &global).await,
+            Command::Audit(args) => audit::run(args, &global).await,
             Command::Jobs(args) => jobs::run(args, &global).await,
             Command::Config(args) => config::run(args, &global),
             Command::Explain(args) => explain::run(args),

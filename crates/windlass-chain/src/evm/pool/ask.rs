@@ -62,8 +62,14 @@ impl Inner {
             Either::Left((done, _)) => return (done, None),
             Either::Right(((), first)) => first,
         };
-        let spare = self.spare_turn(question, places).filter(|_| self.hedges().spend());
-        let Some(spare) = spare else { return (first.await, None) };
+        let (first, spare) = match select(first, pin!(self.next_spare_turn(question, places))).await {
+            Either::Left((done, _)) => return (done, None),
+            Either::Right((spare, first)) => (first, spare),
+        };
+        if !self.hedges().spend() {
+            drop(spare);
+            return (first.await, None);
+        }
         places.push(spare.place);
         let second = pin!(self.put(question, spare));
         let (done, other) = match select(first, second).await {

@@ -235,7 +235,11 @@ impl Health {
             self.proven = false;
         }
         self.failures += 1;
-        // One that is on trial has no second chance.
+        self.pause_if_due(kind, now);
+    }
+
+    /// One that is on trial has no second chance.
+    fn pause_if_due(&mut self, kind: ChainErrorKind, now: Instant) {
         if self.failures >= MAX_FAILURES || (!self.proven && self.pauses > 0) {
             self.pause(kind, now);
         }
@@ -247,9 +251,7 @@ impl Health {
         self.counts.hedged += 1;
         if self.is_news(began) {
             self.failures += 1;
-            if self.failures >= MAX_FAILURES {
-                self.pause(ChainErrorKind::Unreachable, now);
-            }
+            self.pause_if_due(ChainErrorKind::Unreachable, now);
         }
     }
 

@@ -58,7 +58,7 @@ impl Inner {
         loop {
             // Made before looking, so that what is freed meanwhile is not missed.
             let freed = self.freed.notified();
-            match self.pick(question, asked) {
+            match self.pick(question, asked, true) {
                 Pick::To(turn) => return Ok(Some(turn)),
                 Pick::NobodyLeft => return Ok(None),
                 Pick::AllLeftOut(_) if !asked.is_empty() => return Ok(None),
@@ -74,13 +74,25 @@ impl Inner {
 
     /// A turn for a second opinion, if somebody has one to spare.
     pub(super) fn spare_turn<Q: Question>(&self, question: &Q, asked: &[usize]) -> Option<Turn<'_>> {
-        match self.pick(question, asked) {
+        match self.pick(question, asked, false) {
             Pick::To(turn) => Some(turn),
             _ => None,
         }
     }
 
-    fn pick<Q: Question>(&self, question: &Q, asked: &[usize]) -> Pick<'_> {
+    /// Waits for such a turn as long as it takes.
+    pub(super) async fn next_spare_turn<Q: Question>(&self, question: &Q, asked: &[usize]) -> Turn<'_> {
+        loop {
+            let freed = self.freed.notified();
+            if let Some(turn) = self.spare_turn(question, asked) {
+                return turn;
+            }
+            freed.await;
+        }
+    }
+
+    /// `insist` takes somebody who is known to refuse rather than nobody.
+    fn pick<Q: Question>(&self, question: &Q, asked: &[usize], insist: bool) -> Pick<'_> {
         let now = Instant::now();
         let candidates = || (0..self.members.len()).filter(|place| !asked.contains(place));
         let available = |place: &usize| self.members[*place].health().is_available(now);
@@ -92,8 +104,8 @@ impl Inner {
             return candidates().filter_map(back).min().map_or(Pick::NobodyLeft, Pick::AllLeftOut);
         }
         let refused = |place: &usize| question.is_refused_by(&*self.members[*place].source);
-        let all_refuse =
-            self.members.len() == 1 || candidates().filter(available).all(|place| refused(&place));
+        let alone = self.members.len() == 1;
+        let all_refuse = insist && (alone || candidates().filter(available).all(|place| refused(&place)));
         let fit = candidates().filter(available).filter(|place| all_refuse || !refused(place));
         let scored: Vec<(usize, f64)> = fit.map(|place| (place, self.score(question, place, now))).collect();
         self.best(question, scored, now).map_or(Pick::AllBusy, Pick::To)

@@ -1,0 +1,111 @@
+//! Too many results: ranges that an endpoint refuses, down to a single block.
+
+use windlass_core::job::JobState;
+use windlass_core::range::BlockRange;
+use windlass_core::reader::{ChainError, ChainErrorKind};
+use windlass_core::store::Jobs;
+use windlass_engine::collect::backfill::Backfilled;
+use windlass_engine::collect::head::Followed;
+
+use super::database::Kind;
+use super::stage::{Collector, Stage, from_block};
+
+fn too_large(suggested: Option<BlockRange>) -> ChainError {
+    ChainError::new(ChainErrorKind::RangeTooLarge { suggested }, "query returned more than 10000 results")
+}
+
+/// A past of twenty blocks that is gone over in one range, if the endpoint lets it.
+async fn twenty_blocks(stage: &Stage) -> Collector {
+    stage.mine_up_to(23);
+    let mut collector = stage.collector("a", &from_block(1));
+    assert_eq!(collector.follow().await, Followed::Planned);
+    collector
+}
+
+pub(super) async fn a_refused_range_is_halved_until_it_is_taken(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let mut collector = twenty_blocks(&stage).await;
+    stage.reader.judge(|range| (range.count() > 2).then(|| too_large(None)));
+    let did = collector.work_off().await;
+    assert!(!did.iter().any(|step| matches!(step, Backfilled::Failed { .. })), "{did:?}");
+    let mut sizes: Vec<u64> = stage.reader.asked().iter().map(BlockRange::count).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    assert_eq!(sizes, [1, 2, 5, 10, 20], "of five, two times two and one are left");
+    assert_eq!(stage.fees().await, (1..=20).map(|block| (block, block)).collect::<Vec<_>>());
+    assert_eq!(stage.jobs(false).await, []);
+}
+
+pub(super) async fn a_suggested_range_is_taken_up(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let mut collector = twenty_blocks(&stage).await;
+    let first = |range: BlockRange| BlockRange { to: range.from + 6, ..range };
+    stage.reader.judge(move |range| (range.count() > 7).then(|| too_large(Some(first(range)))));
+    let whole = BlockRange { from: 1, to: 20 };
+    assert_eq!(collector.backfill().await, Backfilled::Split { blocks: whole, pieces: 3 });
+    collector.work_off().await;
+    let sizes: Vec<u64> = stage.reader.asked().iter().map(BlockRange::count).collect();
+    assert_eq!(sizes, [20, 7, 7, 6]);
+}
+
+pub(super) async fn a_block_that_is_refused_by_itself_is_given_up_and_can_be_retried(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let mut collector = twenty_blocks(&stage).await;
+    stage.reader.judge(|range| (range.from..=range.to).contains(&7).then(|| too_large(None)));
+    let did = collector.work_off().await;
+    let seven = BlockRange { from: 7, to: 7 };
+    let failures = did.iter().filter(|step| **step == Backfilled::Failed { blocks: seven }).count();
+    assert_eq!(failures, 10, "{did:?}");
+    let dead = stage.jobs(true).await;
+    assert_eq!(dead.len(), 1, "nothing else is given up");
+    assert_eq!((dead[0].state, dead[0].attempts), (JobState::Dead, 10));
+    let reason = "blocks 7 to 7: query returned more than 10000 results";
+    assert_eq!(dead[0].error.as_deref(), Some(reason));
+    let missing: Vec<(u64, u64)> = (1..=20).filter(|block| *block != 7).map(|block| (block, block)).collect();
+    assert_eq!(stage.fees().await, missing, "the others are there");
+
+    stage.reader.forgive();
+    assert_eq!(collector.backfill().await, Backfilled::Idle, "it waits for a person");
+    stage.store.requeue_dead_jobs(&[dead[0].id]).await.expect("it was dead");
+    collector.settle().await;
+    stage.assert_complete(&from_block(1)).await;
+    assert_eq!((stage.jobs(false).await, stage.jobs(true).await), (vec![], vec![]));
+}
+
+pub(super) async fn another_refusal_leaves_the_range_as_it_is(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let mut collector = twenty_blocks(&stage).await;
+    stage.reader.judge(|_| Some(ChainError::new(ChainErrorKind::Malformed, "an unrelated error")));
+    let whole = BlockRange { from: 1, to: 20 };
+    assert_eq!(collector.backfill().await, Backfilled::Failed { blocks: whole });
+    stage.clock.advance_ms(10);
+    assert_eq!(collector.backfill().await, Backfilled::Failed { blocks: whole });
+    stage.reader.forgive();
+    stage.clock.advance_ms(10);
+    assert_eq!(collector.backfill().await, Backfilled::Collected { blocks: whole, events: 20 });
+    assert_eq!(stage.reader.asked(), [whole; 3]);
+}
+
+pub(super) async fn an_endpoint_that_is_down_costs_a_range_no_attempt(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let mut collector = twenty_blocks(&stage).await;
+    stage.reader.judge(|_| Some(ChainError::new(ChainErrorKind::RateLimited, "slow down")));
+    for _ in 0..20 {
+        collector.backfiller.step().await.expect_err("it is waited out");
+    }
+    assert_eq!(stage.jobs(true).await, []);
+    stage.reader.forgive();
+    let whole = BlockRange { from: 1, to: 20 };
+    assert_eq!(collector.backfill().await, Backfilled::Collected { blocks: whole, events: 20 });
+}
+
+pub(super) async fn the_second_look_keeps_to_what_the_endpoint_takes(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.mine_up_to(23);
+    stage.reader.learn(5);
+    stage.reader.judge(|range| (range.count() > 5).then(|| too_large(None)));
+    let mut collector = stage.collector("a", &from_block(1));
+    collector.settle().await;
+    assert_eq!(stage.rechecked().await, Some(20));
+    stage.assert_complete(&from_block(1)).await;
+}

@@ -1,0 +1,71 @@
+//! The cases of the programs whose work this takes over, re-expressed: each plays on
+//! a chain that does what it is told, on SQLite and on PostgreSQL. `docs/conformance.md`
+//! says which case of theirs went where.
+//!
+//! | file | what its cases are about |
+//! | --- | --- |
+//! | `pass` | one pass: a range is claimed, asked for, stored, and its job ended |
+
+mod database;
+mod flaky;
+mod limits;
+mod logbook;
+mod pass;
+mod scripted;
+mod stage;
+mod trouble;
+
+/// Makes tests of every case, one for each store.
+macro_rules! on_both_stores {
+    ($($file:ident { $($case:ident)* })*) => {
+        mod sqlite {
+            $(mod $file {$(
+                #[tokio::test]
+                async fn $case() {
+                    crate::cases::$file::$case(crate::cases::database::Kind::Sqlite).await;
+                }
+            )*})*
+        }
+
+        mod postgres_store {
+            $(mod $file {$(
+                #[tokio::test]
+                async fn $case() {
+                    crate::cases::$file::$case(crate::cases::database::Kind::Postgres).await;
+                }
+            )*})*
+        }
+    };
+}
+
+on_both_stores! {
+    pass {
+        a_range_is_asked_for_as_it_was_claimed_and_ends_with_its_rows
+        a_range_without_events_ends_its_job_too
+        the_past_is_gone_over_in_adjacent_ranges
+        nothing_is_left_once_the_past_is_stored
+        a_range_that_failed_comes_before_a_new_one
+        a_failed_range_keeps_its_reason_and_the_loop_goes_on
+        two_processes_that_begin_at_once_make_one_plan
+        a_restart_asks_for_nothing_that_is_stored
+    }
+    limits {
+        a_refused_range_is_halved_until_it_is_taken
+        a_suggested_range_is_taken_up
+        a_block_that_is_refused_by_itself_is_given_up_and_can_be_retried
+        another_refusal_leaves_the_range_as_it_is
+        an_endpoint_that_is_down_costs_a_range_no_attempt
+        the_second_look_keeps_to_what_the_endpoint_takes
+    }
+    trouble {
+        a_write_is_tried_three_times_with_growing_pauses_and_the_store_asked_first
+        what_succeeds_at_the_second_try_is_not_repeated
+        a_store_that_does_not_answer_is_tried_all_the_same
+        what_would_fail_the_same_way_is_tried_once
+        a_range_that_cannot_be_stored_fails_and_is_said_once
+        a_failure_that_cannot_be_written_ends_the_worker
+        trouble_before_a_range_is_held_is_waited_out
+        a_plan_that_could_not_be_written_is_made_by_the_next_step
+        the_head_survives_a_database_that_fails_anywhere
+    }
+}

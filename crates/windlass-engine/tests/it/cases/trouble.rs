@@ -1,0 +1,158 @@
+//! Trouble with the database: what is tried again, how often and how late, and what
+//! becomes of a range when that did not help.
+
+use std::time::Duration;
+
+use windlass_core::error::{RetryAdvice, StoreError};
+use windlass_core::job::JobState;
+use windlass_core::range::BlockRange;
+use windlass_core::reader::{ChainError, ChainErrorKind};
+use windlass_engine::collect::backfill::Backfilled;
+use windlass_engine::collect::error::CollectError;
+use windlass_engine::collect::head::Followed;
+
+use super::database::Kind;
+use super::flaky::away;
+use super::logbook::Logbook;
+use super::stage::{Collector, Orders, Stage, from_block};
+
+const WHOLE: BlockRange = BlockRange { from: 1, to: 20 };
+const STORED: Backfilled = Backfilled::Collected { blocks: WHOLE, events: 20 };
+
+/// A past of twenty blocks, in one range.
+async fn planned(stage: &Stage) -> Collector {
+    stage.mine_up_to(23);
+    let mut collector = stage.collector("a", &from_block(1));
+    assert_eq!(collector.follow().await, Followed::Planned);
+    stage.store.calls();
+    collector
+}
+
+/// What happened from the first try of an operation on: each call with the pause before
+/// it, in whole seconds.
+fn from_first(calls: Vec<(&'static str, Duration)>, operation: &str) -> Vec<(&'static str, u64)> {
+    let begun = calls.into_iter().skip_while(|(call, _)| *call != operation);
+    begun.map(|(call, pause)| (call, pause.as_secs())).collect()
+}
+
+pub(super) async fn a_write_is_tried_three_times_with_growing_pauses_and_the_store_asked_first(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let mut collector = planned(&stage).await;
+    stage.store.fail("commit", [away(), away()]);
+    assert_eq!(collector.backfill().await, STORED);
+    let calls = from_first(stage.store.calls(), "commit");
+    assert_eq!(calls, [("commit", 0), ("now", 2), ("commit", 0), ("now", 4), ("commit", 0)]);
+    assert_eq!(stage.fees().await.len(), 20);
+}
+
+pub(super) async fn what_succeeds_at_the_second_try_is_not_repeated(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let mut collector = planned(&stage).await;
+    stage.store.fail("claim_range", [away()]);
+    assert_eq!(collector.backfill().await, STORED);
+    let calls = stage.store.calls();
+    let tries = calls.iter().filter(|(call, _)| *call == "claim_range").count();
+    assert_eq!(tries, 2);
+    assert_eq!(stage.reader.asked(), [WHOLE], "the claim that failed took no range");
+}
+
+pub(super) async fn a_store_that_does_not_answer_is_tried_all_the_same(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let mut collector = planned(&stage).await;
+    stage.store.fail("commit", [away(), away()]);
+    stage.store.fail("now", [away(), away()]);
+    assert_eq!(collector.backfill().await, STORED);
+    let calls = from_first(stage.store.calls(), "commit");
+    assert_eq!(calls, [("commit", 0), ("now", 2), ("commit", 0), ("now", 4), ("commit", 0)]);
+}
+
+pub(super) async fn what_would_fail_the_same_way_is_tried_once(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let mut collector = planned(&stage).await;
+    stage.store.fail("commit", [StoreError::Invalid("too much".to_owned())]);
+    assert_eq!(collector.backfill().await, Backfilled::Failed { blocks: WHOLE });
+    let calls = from_first(stage.store.calls(), "commit");
+    assert_eq!(calls, [("commit", 0), ("fail_job", 0)]);
+}
+
+pub(super) async fn a_range_that_cannot_be_stored_fails_and_is_said_once(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let mut collector = planned(&stage).await;
+    stage.store.fail("commit", [away(), away(), away()]);
+    let (said, _listening) = Logbook::open();
+    assert_eq!(collector.backfill().await, Backfilled::Failed { blocks: WHOLE });
+    assert_eq!(said.count("a range failed"), 1);
+    let failed = stage.jobs(false).await.pop().expect("it is open");
+    assert_eq!((failed.state, failed.attempts), (JobState::Retrying, 1));
+    let reason = "blocks 1 to 20: the database at here cannot be reached: it is away";
+    assert_eq!(failed.error.as_deref(), Some(reason));
+    assert_eq!(stage.fees().await, []);
+    stage.clock.advance_ms(10);
+    assert_eq!(collector.backfill().await, STORED);
+}
+
+pub(super) async fn a_failure_that_cannot_be_written_ends_the_worker(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let mut collector = planned(&stage).await;
+    stage.reader.judge(|_| Some(ChainError::new(ChainErrorKind::Refused, "no")));
+    stage.store.fail("fail_job", [away(), away(), away()]);
+    let error = collector.backfiller.step().await.expect_err("it is over");
+    assert!(matches!(error, CollectError::Unwritten(_)), "{error}");
+    assert_eq!(error.retry(), RetryAdvice::Never);
+    let calls = from_first(stage.store.calls(), "fail_job");
+    assert_eq!(calls, [("fail_job", 0), ("now", 2), ("fail_job", 0), ("now", 4), ("fail_job", 0)]);
+    let open = stage.jobs(false).await.pop().expect("it is open");
+    assert_eq!(open.state, JobState::Running, "another takes it when the hold has run out");
+}
+
+pub(super) async fn trouble_before_a_range_is_held_is_waited_out(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let mut collector = planned(&stage).await;
+    stage.store.fail("claim_jobs", [away(), away(), away()]);
+    let error = collector.backfiller.step().await.expect_err("three times was not enough");
+    assert!(matches!(error.retry(), RetryAdvice::After(_)), "{error}");
+    assert_eq!(stage.jobs(false).await, [], "no range was taken");
+    stage.reader.set_down(true);
+    let error = stage.collector("b", &from_block(1)).backfiller.step().await.expect_err("it is down");
+    assert!(matches!(error.retry(), RetryAdvice::After(_)), "{error}");
+    stage.reader.set_down(false);
+    assert_eq!(collector.backfill().await, STORED);
+}
+
+pub(super) async fn a_plan_that_could_not_be_written_is_made_by_the_next_step(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.mine_up_to(23);
+    let mut collector = stage.collector("a", &from_block(1));
+    stage.store.fail("commit", [away()]);
+    let error = collector.follower.step().await.expect_err("it is away");
+    assert!(matches!(error.retry(), RetryAdvice::After(_)), "{error}");
+    assert_eq!((stage.position().await, stage.plan_version().await), (None, None));
+    assert_eq!(collector.follow().await, Followed::Planned);
+    assert_eq!((stage.position().await, stage.plan_version().await), (Some(20), Some(1)));
+}
+
+pub(super) async fn the_head_survives_a_database_that_fails_anywhere(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let mut collector = stage.collector("a", &Orders::default());
+    collector.settle().await;
+    for operation in ["acquire_lease", "cursor", "state", "commit", "blocks", "rows", "count_jobs"] {
+        stage.mine_up_to(stage.chain.head() + 2);
+        collector.settle().await;
+        // A reorg, so that headers are read too.
+        stage.chain.take_off(1);
+        stage.mine(&[1_000]);
+        stage.mine(&[1_001]);
+        stage.store.fail(operation, [away()]);
+        let mut failures = 0;
+        for _ in 0..10 {
+            if let Err(error) = collector.follower.step().await {
+                assert!(matches!(error.retry(), RetryAdvice::After(_)), "{operation}: {error}");
+                failures += 1;
+            }
+        }
+        assert!(failures <= 1, "{operation} failed {failures} times");
+        collector.settle().await;
+        stage.assert_complete(&Orders::default()).await;
+        stage.assert_headers(stage.chain.finalized()..=stage.chain.head()).await;
+    }
+}
