@@ -1,13 +1,18 @@
 //! A synthetic chain in a process of its own, so that its memory and its threads
 //! are not the collector's. It ends when the pipe to its parent does.
+//!
+//! A live one also does what it is told over that pipe: see [`crate::live`].
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 
 use windlass_devnet::faults::{Faults, Plan};
+use windlass_devnet::node::Node;
 use windlass_devnet::rpc::{Server, ServerOptions};
-use windlass_devnet::synthetic::{Density, SyntheticNode, SyntheticOptions};
+use windlass_devnet::synthetic::{Density, LiveNode, SyntheticNode, SyntheticOptions};
+
+use crate::live;
 
 /// What the chain looks like.
 #[derive(clap::Args, Clone, Copy)]
@@ -27,29 +32,44 @@ pub(crate) struct Args {
     /// How many blocks below the head are not final
     #[arg(long, default_value_t = 0)]
     pub(crate) unfinal: u64,
+    /// Add and replace blocks as the input says
+    #[arg(long)]
+    pub(crate) live: bool,
 }
 
 impl Args {
-    fn density(&self) -> Density {
-        self.every_blocks.map_or(Density::PerBlock(self.logs_per_block), Density::EveryBlocks)
+    /// The chain itself.
+    pub(crate) fn options(&self) -> SyntheticOptions {
+        let density = self.every_blocks.map_or(Density::PerBlock(self.logs_per_block), Density::EveryBlocks);
+        SyntheticOptions {
+            blocks: self.blocks,
+            density,
+            finality_blocks: self.unfinal,
+            ..SyntheticOptions::default()
+        }
     }
 }
 
+type Broken = Box<dyn std::error::Error>;
+
 /// Serves until its input ends.
-pub(crate) async fn run(args: Args) -> Result<(), Box<dyn std::error::Error>> {
-    let node = SyntheticNode::new(SyntheticOptions {
-        blocks: args.blocks,
-        density: args.density(),
-        finality_blocks: args.unfinal,
-        ..SyntheticOptions::default()
-    });
+pub(crate) async fn run(args: Args) -> Result<(), Broken> {
+    let live = args.live.then(|| Arc::new(LiveNode::new(args.options())));
+    let node: Arc<dyn Node> = match &live {
+        Some(live) => live.clone(),
+        None => Arc::new(SyntheticNode::new(args.options())),
+    };
     let faults = match args.latency_ms {
         0 => None,
         ms => Some(Faults::new(1, format!("latency={ms}ms").parse::<Plan>()?)),
     };
-    let server = Server::start(Arc::new(node), ServerOptions { faults, ..ServerOptions::default() }).await?;
+    let server = Server::start(node, ServerOptions { faults, ..ServerOptions::default() }).await?;
     anstream::println!("{}", server.http_url());
-    tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new())).await??;
+    let served = tokio::task::spawn_blocking(move || match live {
+        Some(live) => live::obey(&live),
+        None => std::io::stdin().read_to_end(&mut Vec::new()).map(|_| ()),
+    });
+    served.await??;
     server.stop().await;
     Ok(())
 }
@@ -59,11 +79,12 @@ pub(crate) struct Served {
     pub(crate) url: String,
     child: Child,
     input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
 }
 
 impl Served {
     /// Starts one.
-    pub(crate) fn start(args: &Args) -> Result<Self, Box<dyn std::error::Error>> {
+    pub(crate) fn start(args: &Args) -> Result<Self, Broken> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["serve", "--blocks", &args.blocks.to_string()]);
         command.args(["--logs-per-block", &args.logs_per_block.to_string()]);
@@ -72,12 +93,35 @@ impl Served {
         if let Some(every) = args.every_blocks {
             command.args(["--every-blocks", &every.to_string()]);
         }
+        if args.live {
+            command.arg("--live");
+        }
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let output = child.stdout.take().ok_or("no output")?;
-        let mut url = String::new();
-        BufReader::new(output).read_line(&mut url)?;
+        let output = BufReader::new(child.stdout.take().ok_or("no output")?);
         let input = child.stdin.take();
-        Ok(Self { url: url.trim().to_owned(), child, input })
+        let mut served = Self { url: String::new(), child, input, output };
+        served.url = served.line()?;
+        Ok(served)
+    }
+
+    /// Where heads are announced.
+    pub(crate) fn ws_url(&self) -> String {
+        self.url.replacen("http", "ws", 1)
+    }
+
+    /// Tells a live chain something; returns what it says.
+    pub(crate) fn tell(&mut self, words: &str) -> Result<String, Broken> {
+        let input = self.input.as_mut().ok_or("the chain has ended")?;
+        writeln!(input, "{words}")?;
+        self.line()
+    }
+
+    fn line(&mut self) -> Result<String, Broken> {
+        let mut line = String::new();
+        match self.output.read_line(&mut line)? {
+            0 => Err("the chain has ended".into()),
+            _ => Ok(line.trim().to_owned()),
+        }
     }
 }
 

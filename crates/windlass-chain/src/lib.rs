@@ -1,7 +1,8 @@
 //! Adapters to chains.
 //!
-//! [`evm`] speaks JSON-RPC to EVM nodes over HTTP. Answers are read straight
-//! into the core's types; errors say whether and when to try again. No retrying
-//! happens here: that is the loops' decision.
+//! [`evm`] speaks JSON-RPC to EVM nodes over HTTP and WebSockets. Answers are read
+//! straight into the core's types; errors say whether and when to try again. An endpoint
+//! is never asked the same twice for one question, though a pool asks another: when to
+//! ask again is the loops' decision.
 
 pub mod evm;

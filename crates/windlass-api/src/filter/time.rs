@@ -1,6 +1,6 @@
 //! Times in parameters: RFC 3339, a date, or seconds since 1970.
 
-use jiff::civil::Date;
+use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use windlass_core::row_query::Comparison;
 
@@ -12,12 +12,12 @@ pub(super) struct Instant {
 }
 
 impl Instant {
-    /// Reads `2025-11-01T12:00:00Z`, `2025-11-01` (its first second in UTC) or `1761998400`.
+    /// Reads `2025-11-01T12:00:00Z`, `2025-11-01` or `1761998400`. Without an offset it is UTC.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         if let Ok(second) = text.parse() {
             return Ok(Self { second, is_past_it: false });
         }
-        let date = || text.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp());
+        let date = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp());
         let Some(time) = text.parse::<jiff::Timestamp>().ok().or_else(date) else {
             return Err(format!(
                 "`{text}` is not a time: write 2025-11-01T12:00:00Z, 2025-11-01 or 1761998400"
@@ -51,7 +51,8 @@ mod tests {
         assert_eq!(second("1761955200"), Ok(1_761_955_200));
         assert_eq!(second("2025-11-01"), Ok(1_761_955_200));
         assert_eq!(second("2025-11-01T02:00:00+02:00"), Ok(1_761_955_200));
-        for text in ["", "yesterday", "2025-13-01", "12:00", "1.5"] {
+        assert_eq!(second("2025-11-01T12:00:00"), Ok(1_761_998_400));
+        for text in ["", "yesterday", "2025-13-01", "12:00", "1.5", "2025-11-01T12:00:00 02:00"] {
             assert!(Instant::read(text).is_err(), "{text:?}");
         }
     }

@@ -185,7 +185,7 @@ impl Feed {
             added.tables.is_empty() || added.tables.iter().any(|name| name == table.name.as_str())
         };
         let tables: Vec<Arc<TableSpec>> = tables.iter().filter(is_named).cloned().collect();
-        let after = chain.position.row.take_if(|_| chain.position.seq == seq);
+        let after = chain.position.row.clone().filter(|_| chain.position.seq == seq);
         let is_gone = |lowest: Option<u64>, block: u64| lowest.is_some_and(|lowest| block >= lowest);
         if is_gone(chain.removals.lowest_after(seq), added.from_block) {
             return Ok(());

@@ -1,25 +1,16 @@
-//! The collector as `windlass run` composes it.
+//! The collector as `windlass run` composes it, until nothing is left to collect.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use windlass_chain::evm::{EvmPool, PoolOptions};
-use windlass_core::abi::{Decoder, EventShape};
-use windlass_core::chain::ChainId;
 use windlass_core::name::Owner;
 use windlass_core::store::Store;
-use windlass_core::table::Identifier;
-use windlass_devnet::synthetic::SyntheticOptions;
 use windlass_engine::collect::backfill::{Backfilled, Backfiller};
-use windlass_engine::collect::catalog::{Catalog, CatalogEntry};
-use windlass_engine::collect::chain::{CollectOptions, CollectedChain};
+use windlass_engine::collect::chain::CollectOptions;
 use windlass_engine::collect::head::{Followed, Follower};
 
+use crate::fees;
 use crate::report::Measured;
-
-/// The event that synthetic chains are full of.
-pub(super) const FEES: &str =
-    "FeesCollected(address indexed token, address indexed integrator, uint256 integratorFee, uint256 lifiFee)";
 
 /// What was collected.
 pub(super) struct Collected {
@@ -33,7 +24,10 @@ pub(super) async fn measure(
     url: &str,
     workers: u32,
 ) -> Result<Collected, Box<dyn std::error::Error>> {
-    let chain = compose(store, url).await?;
+    let usual = fees::options()?;
+    // There is no head to wait for: whoever finds nothing to do looks again at once.
+    let options = CollectOptions { historical_interval: Duration::from_millis(1), ..usual };
+    let chain = fees::compose(store, url, options).await?;
     let begun = Instant::now();
     let mut follower = Follower::new(chain.clone(), None);
     while follower.step().await? != Followed::Planned {}
@@ -55,31 +49,6 @@ pub(super) async fn measure(
         return Err(format!("{n} events were collected and {stored} are stored").into());
     }
     Ok(Collected { measured, ranges })
-}
-
-/// Everything a process needs to collect the synthetic chain.
-pub(super) async fn compose(
-    store: &Arc<dyn Store>,
-    url: &str,
-) -> Result<Arc<CollectedChain>, Box<dyn std::error::Error>> {
-    let synthetic = SyntheticOptions::default();
-    let id = ChainId::new(synthetic.chain_id)?;
-    let shape: EventShape = FEES.parse()?;
-    let table = Arc::new(shape.table(&Identifier::new("fees")?, id, &[]));
-    store.create_tables(&[table.clone()]).await?;
-    let entry = CatalogEntry {
-        table,
-        decoder: Arc::new(Decoder::new(&shape)),
-        contract: synthetic.contract,
-        start: 0,
-    };
-    let pool = EvmPool::new(&[url.to_owned()], id, PoolOptions::default())?;
-    let options = CollectOptions {
-        historical_interval: Duration::from_millis(1),
-        ..CollectOptions::new(id, Owner::new("bench")?)
-    };
-    let catalog = Catalog::new(id, [entry]);
-    Ok(Arc::new(CollectedChain::new(options, store.clone(), Arc::new(pool), catalog)?))
 }
 
 /// Works until no range is left; says how many events and ranges it had.

@@ -1,9 +1,11 @@
 //! The peer: graphile-worker from npm, on the same server, in the same run.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde::Deserialize;
+
+use crate::npm::{answer, installed};
 
 /// One of the peer's configurations, with as many jobs as keep it busy for seconds.
 struct Setup {
@@ -40,11 +42,7 @@ struct Printed {
 
 /// Runs its configurations; says on stderr what they were set to.
 pub(crate) fn run(url: &str) -> Result<Vec<PeerRun>, Box<dyn std::error::Error>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/graphile-worker");
-    if !folder.join("node_modules").is_dir() {
-        let install = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
-        answer(Command::new("npm").args(install).current_dir(&folder))?;
-    }
+    let folder = installed("graphile-worker")?;
     SETUPS.iter().map(|setup| one(&folder, url, setup)).collect()
 }
 
@@ -57,12 +55,4 @@ fn one(folder: &Path, url: &str, setup: &Setup) -> Result<PeerRun, Box<dyn std::
         serde_json::from_str(printed.lines().last().unwrap_or_default())?;
     anstream::eprintln!("peer: graphile-worker {version} {}: {rate:.0}/s with {settings}", setup.name);
     Ok(PeerRun { name: setup.name, rate })
-}
-
-fn answer(command: &mut Command) -> Result<String, Box<dyn std::error::Error>> {
-    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
-    if !output.status.success() {
-        return Err(format!("{:?} ended with {}", command.get_program(), output.status).into());
-    }
-    Ok(String::from_utf8(output.stdout)?)
 }

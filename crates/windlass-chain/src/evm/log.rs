@@ -195,6 +195,16 @@ mod tests {
         assert_eq!(event.topics.as_slice()[3], B256::repeat_byte(6));
     }
 
+    /// Ten thousand logs are moved where they are, not into new memory.
+    #[test]
+    fn logs_become_events_in_place() {
+        let logs = vec![read(&json(4)).expect("a log"); 10];
+        let place = logs.as_ptr().cast::<u8>();
+        let chain = ChainId::new(1).expect("an id");
+        let events: Vec<LogEvent> = logs.into_iter().map(|log| log.into_event(chain, 1)).collect();
+        assert_eq!(events.as_ptr().cast::<u8>(), place);
+    }
+
     #[test]
     fn a_timestamp_is_taken_where_there_is_one() {
         let mut value = json(0);

@@ -61,7 +61,11 @@ async fn endpoints_that_are_dead_or_silent_are_done_without() {
     let closed = TcpListener::bind(("127.0.0.1", 0)).expect("a port").local_addr().expect("its address");
     let (silent, good) = (serve_node(node(), "timeout=1").await, serve_node(node(), "").await);
     let urls = [format!("http://{closed}"), silent.server.http_url(), good.server.http_url()];
-    let options = PoolOptions { hedge_after: Duration::from_millis(50), ..PoolOptions::default() };
+    let options = PoolOptions {
+        hedge_after: Duration::from_millis(50),
+        request_timeout: Duration::from_secs(5),
+        ..PoolOptions::default()
+    };
     let pool = EvmPool::new(&urls, chain_id(), options).expect("a pool");
     backfill(&pool).await;
     let status = pool.status();

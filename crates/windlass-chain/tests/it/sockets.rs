@@ -50,9 +50,10 @@ async fn until_heard(chain: &Chain, heads: &mut watch::Receiver<Option<u64>>) ->
 }
 
 async fn until(mut condition: impl FnMut() -> bool) {
+    let mut look = tokio::time::interval(Duration::from_millis(5));
     let holds = async {
         while !condition() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
+            look.tick().await;
         }
     };
     timeout(FAR_TOO_LONG, holds).await.expect("it holds at last");

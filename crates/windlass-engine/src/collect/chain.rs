@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
 use windlass_core::chain::{BlockRef, ChainId};
 use windlass_core::finality::Finality;
 use windlass_core::name::{NameError, Owner};
@@ -73,6 +74,8 @@ pub struct CollectedChain {
     pub(super) catalog: Catalog,
     /// The highest block that was seen to be final: it does not become less.
     finalized: AtomicU64,
+    /// How often this process has changed the plan: news for those who wait for ranges.
+    pub(super) replanned: watch::Sender<u64>,
 }
 
 /// Why collecting a chain has stopped, for whoever asks.
@@ -93,7 +96,8 @@ impl CollectedChain {
         catalog: Catalog,
     ) -> Result<Self, NameError> {
         let names = ChainNames::new(options.chain)?;
-        Ok(Self { options, store, reader, names, catalog, finalized: AtomicU64::new(0) })
+        let (finalized, replanned) = (AtomicU64::new(0), watch::Sender::new(0));
+        Ok(Self { options, store, reader, names, catalog, finalized, replanned })
     }
 
     /// Looks at the chain.

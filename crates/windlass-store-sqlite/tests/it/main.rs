@@ -9,3 +9,4 @@ mod sqlite_file;
 mod sqlite_memory;
 mod tables;
 mod trouble;
+mod zz_speed;

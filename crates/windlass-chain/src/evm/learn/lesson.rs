@@ -112,6 +112,16 @@ impl Lesson {
         }
     }
 
+    /// Another endpoint has shown how many logs there are: so many blocks may be too many.
+    pub(super) fn observed(&mut self, blocks: u64, logs: u64) {
+        self.density = (logs, blocks.max(1));
+        let aim = u128::from(blocks) * u128::from(self.wanted_logs) / u128::from(logs.max(1));
+        let aim = u64::try_from(aim).unwrap_or(u64::MAX);
+        if aim < self.size {
+            self.set(aim.max(self.size / 2));
+        }
+    }
+
     /// How many blocks would have given the wanted answer, going by this one.
     fn aim(&self, options: &LearnOptions, answer: Answered) -> u64 {
         let blocks = u128::from(answer.blocks);

@@ -100,7 +100,7 @@ impl Learner {
     pub(crate) fn size(&self, filter: &LogFilter) -> u64 {
         let lessons = self.lock();
         let known = lessons.by_filter.get(&Fingerprint::of(filter));
-        known.map_or(self.options.start_blocks, |known| known.lesson.size())
+        known.map_or_else(|| Lesson::new(&self.options).size(), |known| known.lesson.size())
     }
 
     /// Whether so many blocks are known to be refused.
@@ -113,6 +113,11 @@ impl Learner {
     pub(crate) fn answered(&self, filter: &LogFilter, answer: Answered) {
         let options = self.options;
         self.with(filter, |lesson| lesson.answered(&options, answer, Instant::now()));
+    }
+
+    /// Learns from what another endpoint answered.
+    pub(crate) fn observed(&self, filter: &LogFilter, blocks: u64, logs: u64) {
+        self.with(filter, |lesson| lesson.observed(blocks, logs));
     }
 
     /// Learns from a failure, if it has to do with the size of what was asked for.
@@ -176,5 +181,61 @@ fn refusal(error: &RpcError) -> Option<Refusal> {
         RpcError::Timeout { .. } => Some(Refusal::Time),
         RpcError::Status { status, .. } if GATEWAY_TIMEOUTS.contains(status) => Some(Refusal::Time),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_core::chain::Address;
+
+    use super::*;
+
+    fn filter(number: u64) -> LogFilter {
+        let address = Address::left_padding_from(&number.to_be_bytes());
+        LogFilter { addresses: vec![address], topics: vec![] }
+    }
+
+    fn good(logs: u64) -> Answered {
+        Answered { blocks: 1_000, logs, took: Duration::from_millis(10) }
+    }
+
+    #[tokio::test]
+    async fn filters_are_learned_apart_and_the_oldest_are_forgotten() {
+        let learner = Learner::new(LearnOptions::default());
+        let count = MAX_LESSONS as u64 + 10;
+        (0..count).for_each(|number| learner.answered(&filter(number), good(0)));
+        assert_eq!(learner.learned().len(), MAX_LESSONS);
+        assert_eq!(learner.size(&filter(0)), 1_000, "forgotten");
+        assert_eq!(learner.size(&filter(count - 1)), 8_000);
+        learner.answered(&filter(count - 1), good(1_000_000));
+        assert_eq!(learner.size(&filter(count - 1)), 4_000);
+        assert_eq!(learner.size(&filter(count - 2)), 8_000, "another's answer");
+    }
+
+    #[tokio::test]
+    async fn only_failures_that_have_to_do_with_size_make_ranges_smaller() {
+        let place = || "p".to_owned();
+        let (connection, timeout) = (
+            RpcError::Connection { place: place(), reason: "reset".to_owned() },
+            RpcError::Timeout { place: place(), limit_ms: 1 },
+        );
+        let status = |status| RpcError::Status { place: place(), status };
+        let large = RpcError::BodyTooLarge { place: place(), limit_bytes: 1 };
+        for (error, size) in
+            [(connection, 1_000), (status(503), 1_000), (timeout, 500), (status(504), 500), (large, 500)]
+        {
+            let learner = Learner::new(LearnOptions::default());
+            learner.failed(&filter(1), 1_000, &error);
+            assert_eq!(learner.size(&filter(1)), size, "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn where_logs_are_many_is_learned_from_others_too() {
+        let learner = Learner::new(LearnOptions::default());
+        (0..5).for_each(|_| learner.observed(&filter(1), 10, 10_000));
+        assert!(learner.size(&filter(1)) <= 32);
+        learner.observed(&filter(2), 1_000_000, 0);
+        assert_eq!(learner.size(&filter(2)), 1_000, "what this endpoint can take is not known by that");
     }
 }

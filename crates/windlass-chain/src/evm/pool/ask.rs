@@ -136,6 +136,9 @@ impl Inner {
         };
         member.health().succeeded(question.kind(), began, now);
         self.hedges().answered(question.kind(), now - began);
+        for other in self.members.iter().enumerate().filter(|(other, _)| *other != place) {
+            question.share(answer, &*other.1.source);
+        }
         if let Some(block) = question.shows(answer) {
             member.health().has_block(block.number);
             self.knowledge().has(place, block);

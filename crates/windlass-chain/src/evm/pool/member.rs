@@ -19,6 +19,8 @@ pub(super) trait Source: ChainReader {
     fn place(&self) -> &str;
     /// Whether so many blocks are known to be refused.
     fn refuses(&self, filter: &LogFilter, blocks: u64) -> bool;
+    /// Another endpoint has shown how many logs there are.
+    fn observe(&self, filter: &LogFilter, blocks: u64, logs: u64);
     /// What it taught, the filter used last first.
     fn learned(&self) -> Vec<Learned>;
     /// What it taught, to be kept.
@@ -34,6 +36,10 @@ impl Source for EvmReader {
 
     fn refuses(&self, filter: &LogFilter, blocks: u64) -> bool {
         self.learner().refuses(filter, blocks)
+    }
+
+    fn observe(&self, filter: &LogFilter, blocks: u64, logs: u64) {
+        self.learner().observed(filter, blocks, logs);
     }
 
     fn learned(&self) -> Vec<Learned> {

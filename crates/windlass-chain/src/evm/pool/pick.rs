@@ -101,7 +101,8 @@ impl Inner {
         }
         if !candidates().any(|place| available(&place)) {
             let back = |place: usize| self.members[place].health().left_out(now).map(|left| left.until);
-            return candidates().filter_map(back).min().map_or(Pick::NobodyLeft, Pick::AllLeftOut);
+            // Somebody who is back by now has freed a turn, or is about to.
+            return candidates().filter_map(back).min().map_or(Pick::AllBusy, Pick::AllLeftOut);
         }
         let refused = |place: &usize| question.is_refused_by(&*self.members[*place].source);
         let alone = self.members.len() == 1;

@@ -67,6 +67,9 @@ pub(super) trait Question: Sync {
         false
     }
 
+    /// Tells another endpoint what the answer says about the chain.
+    fn share(&self, _answer: &Self::Answer, _other: &dyn Source) {}
+
     /// The block that the answer shows the endpoint to have.
     fn shows(&self, _answer: &Self::Answer) -> Option<BlockRef> {
         None
@@ -167,6 +170,16 @@ pub(super) struct AskLogs<'a> {
     pub(super) filter: &'a LogFilter,
 }
 
+impl AskLogs<'_> {
+    /// How long the range is, if it is one.
+    fn blocks(&self) -> Option<u64> {
+        match self.span {
+            LogSpan::Block(_) => None,
+            LogSpan::Range(range) => Some(range.to.saturating_sub(range.from).saturating_add(1)),
+        }
+    }
+}
+
 impl Question for AskLogs<'_> {
     type Answer = Vec<LogEvent>;
 
@@ -196,11 +209,12 @@ impl Question for AskLogs<'_> {
     }
 
     fn is_refused_by(&self, source: &dyn Source) -> bool {
-        match self.span {
-            LogSpan::Block(_) => false,
-            LogSpan::Range(range) => {
-                source.refuses(self.filter, range.to.saturating_sub(range.from).saturating_add(1))
-            }
+        self.blocks().is_some_and(|blocks| source.refuses(self.filter, blocks))
+    }
+
+    fn share(&self, answer: &Vec<LogEvent>, other: &dyn Source) {
+        if let Some(blocks) = self.blocks() {
+            other.observe(self.filter, blocks, answer.len() as u64);
         }
     }
 }

@@ -11,6 +11,7 @@ mod work;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use windlass_core::error::RetryAdvice;
 use windlass_core::job::{ClaimedJob, JobClaim};
@@ -66,6 +67,7 @@ pub struct Backfiller {
     routing: Option<(Campaign, Arc<Routing>)>,
     /// Drawn from for the spread of delays.
     entropy: u64,
+    replanned: watch::Receiver<u64>,
 }
 
 /// A range that this worker holds.
@@ -78,7 +80,8 @@ struct Range {
 impl Backfiller {
     /// A worker of its own name.
     pub fn new(chain: Arc<CollectedChain>, owner: Owner) -> Self {
-        Self { chain, owner, routing: None, entropy: 0 }
+        let replanned = chain.replanned.subscribe();
+        Self { chain, owner, routing: None, entropy: 0, replanned }
     }
 
     /// Steps until told to stop.
@@ -173,6 +176,12 @@ impl Paced for Backfiller {
         match self.step().await? {
             Backfilled::Idle | Backfilled::Halted => Ok(self.chain.options.historical_interval),
             _ => Ok(Duration::ZERO),
+        }
+    }
+
+    async fn wake(&mut self) {
+        if self.replanned.changed().await.is_err() {
+            std::future::pending().await
         }
     }
 

@@ -5,6 +5,8 @@ use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader};
 
 use crate::collect::chain::CollectedChain;
 use crate::collect::error::CollectError;
+use crate::collect::ledger;
+use crate::collect::sight::Sight;
 
 /// How many stored headers are looked at in one go.
 const PAGE: u32 = 1_000;
@@ -12,14 +14,17 @@ const PAGE: u32 = 1_000;
 /// The newest stored block at or below `top` that is still canonical. Stored headers
 /// are compared newest first: reorgs are shallow. Only another hash at the same
 /// height is evidence; a node that does not know a height lags, and is asked again.
-/// Headers are kept from the last final block on: when none of them is canonical,
-/// what was final has changed.
+/// When none is canonical down to the block that was final when they were stored,
+/// what was final has changed, however many older headers are still there. What has
+/// become final since does not count: it is of the other branch.
 pub(super) async fn common_ancestor(chain: &CollectedChain, top: u64) -> Result<BlockRef, CollectError> {
     let id = chain.options.chain;
+    let seen: Option<Sight> = ledger::read(&*chain.store, &chain.names.sight).await?;
+    let floor = seen.map_or(0, |sight| sight.finalized.number).min(top);
     let mut lowest = None;
     let mut page_end = top;
     loop {
-        let from = page_end.saturating_sub(u64::from(PAGE) - 1);
+        let from = page_end.saturating_sub(u64::from(PAGE) - 1).max(floor);
         let stored = chain.store.blocks(id, from, PAGE).await?;
         let stored: Vec<&BlockHeader> = stored.iter().filter(|header| header.number <= page_end).collect();
         for header in stored.iter().rev() {
@@ -29,7 +34,7 @@ pub(super) async fn common_ancestor(chain: &CollectedChain, top: u64) -> Result<
             lowest = Some(header.block_ref());
         }
         match stored.first() {
-            Some(first) if first.number > 0 => page_end = first.number - 1,
+            Some(first) if first.number > floor => page_end = first.number - 1,
             _ => break,
         }
     }

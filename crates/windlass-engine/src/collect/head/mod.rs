@@ -192,9 +192,13 @@ impl Paced for Follower {
 
     async fn pace(&mut self) -> Result<Duration, CollectError> {
         match self.step().await? {
-            Followed::Idle | Followed::NotOurs => Ok(self.interval()),
-            _ => Ok(Duration::ZERO),
+            Followed::Idle | Followed::NotOurs => return Ok(self.interval()),
+            Followed::Planned | Followed::Jumped { .. } => {
+                self.chain.replanned.send_modify(|changes| *changes += 1);
+            }
+            _ => {}
         }
+        Ok(Duration::ZERO)
     }
 
     async fn wake(&mut self) {

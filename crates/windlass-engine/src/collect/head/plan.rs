@@ -76,6 +76,7 @@ impl Follower {
                 to: ledger::at(finalized),
             },
             Write::Blocks { chain: self.chain.options.chain, headers: vec![step.sight.finalized] },
+            self.seen(step)?,
         ]);
         self.chain.store.commit(Commit::of(writes).under_lease(&step.lease)).await?;
         Ok(Followed::Jumped { blocks: finalized.number - step.position.number })
@@ -89,16 +90,27 @@ impl Follower {
         Ok(Standing { head: step.position.number, settled, next_blocks })
     }
 
+    /// Whether a campaign has ranges that nobody has claimed, or that somebody is at.
+    pub(super) async fn is_under_way(&self, campaign: &Campaign) -> Result<bool, CollectError> {
+        Ok(self.left_of(campaign).await?.is_none_or(|left| left.open > 0))
+    }
+
     /// Whether all of a campaign's ranges were claimed and none is open or was given up.
     async fn is_over(&self, campaign: &Campaign) -> Result<bool, CollectError> {
+        Ok(self.left_of(campaign).await?.is_some_and(|left| left.open + left.dead == 0))
+    }
+
+    /// The ranges of a campaign that are not done; `None` while some were not even claimed.
+    async fn left_of(&self, campaign: &Campaign) -> Result<Option<Left>, CollectError> {
         let cursor = self.chain.store.cursor(&self.chain.names.campaign_cursor(campaign.id)?).await?;
         let next = cursor.and_then(|cursor| u64::try_from(cursor.primary()).ok());
         if next.is_none_or(|next| next <= campaign.blocks.to) {
-            return Ok(false);
+            return Ok(None);
         }
         let queue = self.chain.names.campaign_queue(campaign.id)?;
         let counts = self.chain.store.count_jobs().await?;
-        Ok(!counts.iter().any(|counts| counts.queue == queue && counts.open + counts.dead > 0))
+        let left = counts.iter().find(|counts| counts.queue == queue);
+        Ok(Some(left.map_or(Left::default(), |counts| Left { open: counts.open, dead: counts.dead })))
     }
 
     async fn known(&self, number: u64) -> Result<BlockRef, CollectError> {
@@ -107,6 +119,13 @@ impl Follower {
             || ChainError::new(ChainErrorKind::UnknownBlock, format!("block {number} is not known yet"));
         Ok(found.ok_or_else(unknown)?.block.block_ref())
     }
+}
+
+/// Ranges that are not done.
+#[derive(Default)]
+struct Left {
+    open: u64,
+    dead: u64,
 }
 
 /// What a source that is left out has above the last settled block may yet go away,

@@ -29,14 +29,18 @@ impl Follower {
         let Some(done) = ledger::block(&*chain.store, &chain.names.recheck).await? else {
             return Ok(Followed::Idle);
         };
-        let to = step.sight.finalized.number.min(step.position.number).min(done.number + MAX_BLOCKS);
-        if to <= done.number {
+        let from = done.number + 1;
+        let routing = self.routing_at(&step.plan, from);
+        // No more than the endpoint takes.
+        let size = chain.reader.range_size(&routing.filter).clamp(1, MAX_BLOCKS);
+        let to = step.sight.finalized.number.min(step.position.number).min(done.number + size);
+        let to = self.before_campaigns(step, from, step.before_next_start(from, to)).await?;
+        if to < from {
             return Ok(Followed::Idle);
         }
-        let blocks = BlockRange { from: done.number + 1, to: step.before_next_start(done.number + 1, to) };
-        let to = blocks.to;
-        let Some(end) = chain.reader.header(BlockTag::Number(to)).await? else { return Ok(Followed::Idle) };
-        let routing = self.routing_at(&step.plan, blocks.from);
+        let blocks = BlockRange { from, to };
+        let end = chain.reader.header(BlockTag::Number(blocks.to)).await?;
+        let Some(end) = end else { return Ok(Followed::Idle) };
         let logs = chain.reader.logs(LogSpan::Range(blocks), &routing.filter).await?;
         let found = routing.sorted(&logs);
         let mut differing = compare::differing_blocks(&*chain.store, &routing, blocks, &found).await?;
@@ -49,6 +53,19 @@ impl Follower {
         }
         chain.store.commit(Commit::of(writes).under_lease(&step.lease).relaxed()).await?;
         Ok(Followed::Rechecked { blocks: blocks.count(), mended })
+    }
+
+    /// The last block up to `to` that no campaign is still to store: what it has not
+    /// stored yet is not missing.
+    async fn before_campaigns(&self, step: &Step, from: u64, to: u64) -> Result<u64, CollectError> {
+        let mut last = to;
+        for campaign in &step.plan.campaigns {
+            let overlaps = campaign.blocks.from <= last && campaign.blocks.to >= from;
+            if overlaps && self.is_under_way(campaign).await? {
+                last = campaign.blocks.from.max(from) - 1;
+            }
+        }
+        Ok(last)
     }
 
     /// What is written when all is well up to a block.

@@ -11,6 +11,8 @@ mod flaky;
 mod limits;
 mod logbook;
 mod pass;
+mod reorg;
+mod script;
 mod scripted;
 mod stage;
 mod trouble;
@@ -67,5 +69,23 @@ on_both_stores! {
         trouble_before_a_range_is_held_is_waited_out
         a_plan_that_could_not_be_written_is_made_by_the_next_step
         the_head_survives_a_database_that_fails_anywhere
+    }
+    script {
+        the_canonical_script_with_the_chains_own_finality
+        the_canonical_script_with_a_depth
+    }
+    reorg {
+        a_reorg_while_down_is_found_although_finality_moved_on_by_tag
+        a_reorg_while_down_is_found_although_finality_moved_on_by_depth
+        a_reorg_past_finality_stops_deletes_nothing_and_heals_by_tag
+        a_reorg_past_finality_stops_deletes_nothing_and_heals_by_depth
+        a_reorg_past_finality_stops_although_older_headers_are_kept
+        a_reorg_past_finality_stops_behind_a_jump_too
+        the_common_ancestor_is_found_however_much_is_gone
+        the_oldest_header_may_be_the_common_ancestor
+        an_ancestor_that_cannot_be_told_takes_nothing_back
+        a_shorter_branch_is_waited_out
+        a_branch_too_short_to_tell_does_not_end_a_halt
+        no_second_look_is_taken_at_a_branch_too_short_to_tell
     }
 }

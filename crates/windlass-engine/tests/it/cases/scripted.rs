@@ -30,6 +30,8 @@ struct Script {
     judge: Option<Judge>,
     /// Logs that the endpoint does not have yet, by block and place in it.
     hidden: BTreeSet<(u64, u32)>,
+    /// Blocks that the endpoint does not know yet.
+    unknown: BTreeSet<u64>,
     /// The ranges that were asked for, with what was wanted.
     asked: Vec<(BlockRange, LogFilter)>,
 }
@@ -73,6 +75,11 @@ impl Scripted {
         self.script().hidden = logs.iter().copied().collect();
     }
 
+    /// It knows every block but these.
+    pub(crate) fn forget(&self, blocks: &[u64]) {
+        self.script().unknown = blocks.iter().copied().collect();
+    }
+
     /// The ranges that were asked for, in order; forgotten hereby.
     pub(crate) fn asked(&self) -> Vec<BlockRange> {
         self.questions().into_iter().map(|(range, _)| range).collect()
@@ -99,7 +106,8 @@ impl ChainReader for Scripted {
 
     async fn header(&self, block: BlockTag) -> Result<Option<Header>, ChainError> {
         self.answer()?;
-        self.inner.header(block).await
+        let header = self.inner.header(block).await?;
+        Ok(header.filter(|header| !self.script().unknown.contains(&header.block.number)))
     }
 
     async fn logs(&self, span: LogSpan, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {

@@ -49,6 +49,7 @@ pub(super) struct Fake {
     chain_ids: AtomicU64,
     under_way: AtomicU64,
     most_under_way: AtomicU64,
+    pub(super) observed: AtomicU64,
 }
 
 /// Counts a question as over, even if nobody waits for it.
@@ -78,6 +79,7 @@ impl Fake {
             chain_ids: AtomicU64::new(0),
             under_way: AtomicU64::new(0),
             most_under_way: AtomicU64::new(0),
+            observed: AtomicU64::new(0),
         }
     }
 
@@ -192,6 +194,10 @@ impl Source for Fake {
 
     fn refuses(&self, _filter: &LogFilter, blocks: u64) -> bool {
         blocks > self.manner().max_blocks
+    }
+
+    fn observe(&self, _filter: &LogFilter, _blocks: u64, _logs: u64) {
+        self.observed.fetch_add(1, Ordering::Relaxed);
     }
 
     fn learned(&self) -> Vec<Learned> {

@@ -1,5 +1,6 @@
 //! How questions are shared out.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
@@ -34,6 +35,17 @@ async fn equals_share_and_the_faster_gets_more() {
     let asked: Vec<u64> = fakes.iter().map(|fake| fake.asked()).collect();
     assert!(asked[0] < asked[1] * 2 && asked[1] < asked[0] * 2, "{asked:?}");
     assert!(asked[2] * 3 < asked[0] && asked[2] >= 3, "{asked:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_one_shows_of_the_chain_the_others_learn() {
+    let (pool, fakes) = pool(3);
+    let (failed, _) = backfill(&pool, 60, 3).await;
+    assert_eq!(failed, 0);
+    for fake in &fakes {
+        let answered = fake.asked() - fake.chain_ids();
+        assert_eq!(fake.observed.load(Ordering::Relaxed), 60 - answered);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,219 @@
+//! Reorganisations: how far back the common ancestor is, what is taken back, and when
+//! nothing may be.
+
+use windlass_core::error::RetryAdvice;
+use windlass_core::finality::Finality;
+use windlass_engine::collect::backfill::Backfilled;
+use windlass_engine::collect::error::CollectError;
+use windlass_engine::collect::head::Followed;
+
+use super::database::Kind;
+use super::stage::{Collector, Orders, Stage, with_finality};
+
+const TAG: Finality = Finality::Finalized;
+const DEPTH: Finality = Finality::Depth(3);
+
+/// Replaces the blocks above one by others, up to another.
+fn fork(stage: &Stage, ancestor: u64, head: u64) {
+    stage.chain.take_off(stage.chain.head() - ancestor);
+    for number in ancestor + 1..=head {
+        stage.mine(&[1_000 + number]);
+    }
+}
+
+/// Steps once and expects to be told that what was final is gone, and that nothing is
+/// deleted because of it.
+async fn expect_violation(stage: &Stage, collector: &mut Collector) {
+    let before = (stage.rows().await, stage.headers().await, stage.position().await);
+    let error = collector.follower.step().await.expect_err("what was final is gone");
+    assert!(matches!(error, CollectError::FinalityViolated { .. }), "{error}");
+    assert!(matches!(error.retry(), RetryAdvice::After(_)), "the endpoint may be right again");
+    assert_eq!((stage.rows().await, stage.headers().await, stage.position().await), before);
+    let halt = stage.halt().await.expect("everybody is told");
+    assert_eq!(halt.reason, error.to_string());
+    assert_eq!(collector.backfill().await, Backfilled::Halted);
+}
+
+pub(super) async fn a_reorg_while_down_is_found_although_finality_moved_on_by_tag(kind: Kind) {
+    reorg_while_down(kind, &with_finality(TAG)).await;
+}
+
+pub(super) async fn a_reorg_while_down_is_found_although_finality_moved_on_by_depth(kind: Kind) {
+    reorg_while_down(kind, &with_finality(DEPTH)).await;
+}
+
+async fn reorg_while_down(kind: Kind, orders: &Orders) {
+    let stage = Stage::new(kind, 3).await;
+    stage.mine_empty(1);
+    stage.mine(&[1]);
+    let mut before = stage.collector("a", orders);
+    before.settle().await;
+    assert_eq!(stage.fees().await, [(2, 1)]);
+    before.follower.release().await;
+    fork(&stage, 1, 35);
+    let mut collector = stage.collector("b", orders);
+    assert_eq!(collector.follow().await, Followed::Reorganised { depth: 1, retracted: 1 });
+    collector.settle().await;
+    stage.assert_complete(orders).await;
+    assert_eq!(stage.fees().await.first(), Some(&(2, 1_002)));
+    stage.assert_headers(32..=35).await;
+    assert_eq!(stage.halt().await, None);
+}
+
+pub(super) async fn a_reorg_past_finality_stops_deletes_nothing_and_heals_by_tag(kind: Kind) {
+    reorg_past_finality(kind, &with_finality(TAG)).await;
+}
+
+pub(super) async fn a_reorg_past_finality_stops_deletes_nothing_and_heals_by_depth(kind: Kind) {
+    reorg_past_finality(kind, &with_finality(DEPTH)).await;
+}
+
+async fn reorg_past_finality(kind: Kind, orders: &Orders) {
+    let stage = Stage::new(kind, 3).await;
+    stage.mine_up_to(35);
+    let mut collector = stage.collector("a", orders);
+    collector.settle().await;
+    let right = stage.chain.take_off(33);
+    stage.mine_up_to(36);
+    expect_violation(&stage, &mut collector).await;
+    stage.mine_up_to(40);
+    expect_violation(&stage, &mut collector).await;
+
+    stage.chain.take_off(stage.chain.head() - 2);
+    stage.chain.put_back(right);
+    stage.mine_up_to(41);
+    collector.settle().await;
+    assert_eq!(stage.halt().await, None);
+    stage.assert_complete(orders).await;
+    assert_eq!(stage.position().await, Some(41));
+}
+
+pub(super) async fn a_reorg_past_finality_stops_although_older_headers_are_kept(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.mine_up_to(30);
+    let mut collector = stage.collector("a", &Orders::default());
+    assert_eq!(collector.follow().await, Followed::Planned);
+    collector.work_off().await;
+    assert_eq!(collector.follow().await, Followed::Planned, "the campaign is over");
+    // Always something new, and so never time for a second look.
+    for head in 31..=45 {
+        stage.mine_up_to(head);
+        assert!(matches!(collector.follow().await, Followed::Advanced { .. }));
+    }
+    let kept = stage.headers().await.first().map(|header| header.number);
+    assert_eq!(kept, Some(27), "long final");
+    fork(&stage, 35, 46);
+    expect_violation(&stage, &mut collector).await;
+}
+
+pub(super) async fn a_reorg_past_finality_stops_behind_a_jump_too(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let mut collector = stage.collector("a", &Orders::default());
+    stage.mine_up_to(10);
+    collector.settle().await;
+    stage.mine_up_to(50);
+    assert_eq!(collector.follow().await, Followed::Jumped { blocks: 37 });
+    assert_eq!(collector.follow().await, Followed::Advanced { blocks: 3, events: 3 });
+    collector.work_off().await;
+    fork(&stage, 40, 51);
+    expect_violation(&stage, &mut collector).await;
+}
+
+pub(super) async fn the_common_ancestor_is_found_however_much_is_gone(kind: Kind) {
+    let stage = Stage::new(kind, 12).await;
+    let orders = Orders::default();
+    let mut collector = stage.collector("a", &orders);
+    stage.mine_up_to(10);
+    collector.settle().await;
+    assert_eq!(collector.follow().await, Followed::Idle, "everything is there");
+    for gone in [1, 5, 10] {
+        let (ancestor, head) = (stage.chain.head() - gone, stage.chain.head() + 1);
+        fork(&stage, ancestor, head);
+        let back = Followed::Reorganised { depth: gone, retracted: gone };
+        assert_eq!(collector.follow().await, back);
+        assert_eq!(stage.position().await, i64::try_from(ancestor).ok());
+        collector.settle().await;
+        stage.assert_complete(&orders).await;
+        stage.assert_headers(stage.chain.finalized()..=head).await;
+    }
+}
+
+pub(super) async fn the_oldest_header_may_be_the_common_ancestor(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let mut collector = stage.collector("a", &Orders::default());
+    stage.mine_up_to(20);
+    collector.settle().await;
+    stage.assert_headers(17..=20).await;
+    fork(&stage, 17, 21);
+    assert_eq!(collector.follow().await, Followed::Reorganised { depth: 3, retracted: 3 });
+    collector.settle().await;
+    stage.assert_complete(&Orders::default()).await;
+}
+
+pub(super) async fn an_ancestor_that_cannot_be_told_takes_nothing_back(kind: Kind) {
+    let stage = Stage::new(kind, 12).await;
+    let mut collector = stage.collector("a", &Orders::default());
+    stage.mine_up_to(10);
+    collector.settle().await;
+    let before = (stage.rows().await, stage.headers().await);
+    fork(&stage, 5, 11);
+    stage.reader.forget(&[8]);
+    let error = collector.follower.step().await.expect_err("a node that lags cannot tell");
+    assert!(matches!(error.retry(), RetryAdvice::After(_)), "{error}");
+    stage.reader.set_down(true);
+    collector.follower.step().await.expect_err("nor one that is down");
+    stage.reader.set_down(false);
+    assert_eq!((stage.rows().await, stage.headers().await), before);
+    assert_eq!(stage.halt().await, None);
+    stage.reader.forget(&[]);
+    assert_eq!(collector.follow().await, Followed::Reorganised { depth: 5, retracted: 5 });
+}
+
+pub(super) async fn a_shorter_branch_is_waited_out(kind: Kind) {
+    let stage = Stage::new(kind, 12).await;
+    let mut collector = stage.collector("a", &Orders::default());
+    stage.mine_up_to(10);
+    collector.settle().await;
+    let before = stage.rows().await;
+    fork(&stage, 6, 8);
+    assert_eq!(collector.follow().await, Followed::Idle);
+    assert_eq!(stage.rows().await, before, "what a node lacks is not gone yet");
+    fork(&stage, 6, 11);
+    assert_eq!(collector.follow().await, Followed::Reorganised { depth: 4, retracted: 4 });
+    collector.settle().await;
+    stage.assert_complete(&Orders::default()).await;
+}
+
+pub(super) async fn a_branch_too_short_to_tell_does_not_end_a_halt(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.mine_up_to(35);
+    let mut collector = stage.collector("a", &Orders::default());
+    collector.settle().await;
+    fork(&stage, 2, 36);
+    expect_violation(&stage, &mut collector).await;
+    stage.chain.take_off(6);
+    assert_eq!(collector.follow().await, Followed::Idle);
+    assert!(stage.halt().await.is_some(), "nothing shows that the chain is right again");
+    assert_eq!(collector.backfill().await, Backfilled::Halted);
+}
+
+pub(super) async fn no_second_look_is_taken_at_a_branch_too_short_to_tell(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.mine_up_to(30);
+    let mut collector = stage.collector("a", &Orders::default());
+    collector.follow().await;
+    collector.work_off().await;
+    collector.follow().await;
+    for head in 31..=45 {
+        stage.mine_up_to(head);
+        assert!(matches!(collector.follow().await, Followed::Advanced { .. }));
+    }
+    let (before, right) = (stage.rows().await, stage.chain.take_off(10));
+    fork(&stage, 35, 44);
+    assert_eq!(collector.follow().await, Followed::Idle);
+    assert_eq!(stage.rows().await, before, "what was final is not mended by another branch");
+    stage.chain.take_off(9);
+    stage.chain.put_back(right);
+    collector.settle().await;
+    stage.assert_complete(&Orders::default()).await;
+}
