@@ -16,8 +16,7 @@ use windlass_engine::collect::chain::{CollectOptions, CollectedChain};
 type Broken = Box<dyn std::error::Error>;
 
 /// The event that synthetic chains are full of.
-const EVENT: &str =
-    "FeesCollected(address indexed token, address indexed integrator, uint256 integratorFee, uint256 lifiFee)";
+const EVENT: &str = "FeesCollected(address indexed token, address indexed integrator, uint256 integratorFee, uint256 lifiFee)";
 /// The index and the event, as the API names them.
 pub(crate) const PATH: &str = "fees/FeesCollected";
 

@@ -3,15 +3,22 @@
 //!
 //! `cargo run --release -p windlass-bench -- <case> [--store sqlite|postgres]`
 
+mod api;
+mod clock;
 mod collect;
+mod fees;
+mod head;
 mod insert;
 mod jobs;
+mod live;
 mod memory;
+mod npm;
 mod place;
 mod report;
 mod rows;
 mod rpc;
 mod serve;
+mod times;
 
 use std::process::ExitCode;
 
@@ -29,8 +36,12 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Case {
+    /// The first page and a deep one of ten million rows over HTTP
+    Api(api::Args),
     /// A million events from an RPC into typed tables, against a bare pipe
     Collect(collect::Args),
+    /// From a block's appearance at the RPC to its rows in the store, and reorgs
+    Head(head::Args),
     /// Event rows through the store's door, against bare inserts or COPY BINARY
     Insert(insert::Args),
     /// Claiming and completing jobs over a thousand lanes
@@ -49,6 +60,8 @@ async fn main() -> ExitCode {
     // Fails only if a provider is installed already, and this is the first thing that runs.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let outcome = match Args::parse().case {
+        Case::Api(args) => api::run(args).await,
+        Case::Head(args) => head::run(args).await,
         Case::Collect(args) => collect::run(args).await,
         Case::Serve(args) => return served(serve::run(args).await),
         Case::Insert(args) => insert::run(args).await,

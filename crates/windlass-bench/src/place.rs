@@ -1,5 +1,6 @@
 //! Which store a case runs on, and a fresh place in it.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
@@ -39,6 +40,13 @@ pub(crate) struct Place {
     pub(crate) folder: TempDir,
 }
 
+impl Place {
+    /// A file beside the store, gone with the place.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+}
+
 impl StoreArgs {
     /// The store's name in the report.
     pub(crate) fn name(&self) -> &'static str {
@@ -70,6 +78,15 @@ impl StoreArgs {
             }
         };
         Ok(Place { store, folder })
+    }
+
+    /// Opens a SQLite file that stays, and may be there already.
+    pub(crate) async fn open_kept(&self, path: &Path) -> Result<Place, Box<dyn std::error::Error>> {
+        if self.store != StoreKind::Sqlite {
+            return Err("only a SQLite file can be kept".into());
+        }
+        let store = SqliteStore::open(SqliteOptions::file(path)).await?;
+        Ok(Place { store: Arc::new(store), folder: tempfile::tempdir()? })
     }
 }
 

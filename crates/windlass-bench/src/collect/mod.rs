@@ -1,14 +1,22 @@
 //! Collecting a million events from an RPC into typed tables, with everything that
 //! makes it safe: leased ranges, fences, cursors, outbox. The limit is a bare pipe
 //! over the same wire into the same table, with nothing of that.
+//!
+//! `--compare` measures the same work under other circumstances, `--peer` another
+//! indexer on a shorter piece of the same chain.
 
+mod compare;
 mod copy;
 mod engine;
 mod log;
+mod peer;
 mod pipe;
 mod prepared;
 
-use crate::place::StoreKind;
+use self::compare::Compare;
+use self::engine::Collected;
+use self::peer::Peer;
+use crate::place::{Place, StoreKind};
 use crate::report::Report;
 use crate::serve::{self, Served};
 use crate::{Outcome, StoreArgs};
@@ -16,9 +24,10 @@ use crate::{Outcome, StoreArgs};
 const BAR_RATIO: f64 = 0.6;
 const BAR_LIMIT: f64 = 0.7;
 const BAR_RSS_MIB: f64 = 200.0;
+const BAR_TIMES_PEER: f64 = 100.0;
 
 /// How many events, how dense, how far away.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone)]
 pub(crate) struct Args {
     #[command(flatten)]
     store: StoreArgs,
@@ -40,6 +49,15 @@ pub(crate) struct Args {
     /// Do not measure the limit
     #[arg(long)]
     no_limit: bool,
+    /// Measure the same under other circumstances instead of the limit
+    #[arg(long, value_enum)]
+    compare: Option<Compare>,
+    /// Run another indexer as well
+    #[arg(long, value_enum, conflicts_with = "compare")]
+    peer: Option<Peer>,
+    /// How many events the other indexer gets
+    #[arg(long, default_value_t = 30_000)]
+    peer_events: u64,
 }
 
 impl Args {
@@ -54,32 +72,49 @@ impl Args {
             every_blocks: self.every_blocks,
             latency_ms: self.latency_ms,
             unfinal: 0,
+            live: false,
         }
     }
 }
 
-/// Measures the collector, then the bare pipe.
+/// Measures the collector, then the bare pipe, then the peer.
 pub(crate) async fn run(args: Args) -> Outcome {
+    if let Some(compare) = args.compare {
+        return compare::run(args, compare).await;
+    }
     let chain = args.chain();
     let served = Served::start(&chain)?;
     let place = args.store.open().await?;
     let collected = engine::measure(&place.store, &served.url, args.workers).await?;
     let rss_mib = crate::memory::peak_rss_mib();
-    let report = Report::new("collect", args.store.name(), collected.measured)
+    let mut report = Report::new("collect", args.store.name(), collected.measured)
         .with("blocks", chain.blocks)
         .with("latency_ms", args.latency_ms)
         .with("ranges", collected.ranges)
         .with("workers", args.workers)
         .with("collect_rss_mib", rss_mib)
         .at_most("resident memory in MiB", rss_mib as f64, BAR_RSS_MIB);
-    if args.no_limit {
-        return Ok(report);
-    }
     place.store.close().await;
+    if !args.no_limit {
+        report = against_limit(report, &args, &collected, &place, &served).await?;
+    }
+    drop(served);
+    match args.peer {
+        None => Ok(report),
+        Some(Peer::Ponder) => against_peer(report, &args, &collected),
+    }
+}
+
+async fn against_limit(
+    report: Report,
+    args: &Args,
+    collected: &Collected,
+    place: &Place,
+    served: &Served,
+) -> Outcome {
+    let chain = args.chain();
     let limit = match args.store.store {
-        StoreKind::Sqlite => {
-            prepared::measure(&served.url, &place.folder.path().join("bare.db"), &chain).await
-        }
+        StoreKind::Sqlite => prepared::measure(&served.url, &place.path("bare.db"), &chain).await,
         StoreKind::Postgres => copy::measure(&served.url, args.store.url()?, &chain).await,
     };
     let limit = limit.map_err(|error| error.to_string())?;
@@ -91,4 +126,15 @@ pub(crate) async fn run(args: Args) -> Outcome {
         .with("limit_insert", format_args!("{:.0}", limit.insert.rate()))
         .bar("ratio", ratio, BAR_RATIO)
         .bar("the limit's share of its slower part", limit.share(), BAR_LIMIT))
+}
+
+fn against_peer(report: Report, args: &Args, collected: &Collected) -> Outcome {
+    let run = peer::run(args)?;
+    let times = collected.measured.rate() / run.rate;
+    Ok(report
+        .with("peer", format_args!("{}-{}", run.peer, run.version))
+        .with("peer_n", run.events)
+        .with("peer_rate", format_args!("{:.0}", run.rate))
+        .with("times", format_args!("{times:.0}"))
+        .bar("times the peer", times, BAR_TIMES_PEER))
 }

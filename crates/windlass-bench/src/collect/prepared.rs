@@ -84,8 +84,8 @@ fn open(path: &Path) -> Result<Connection, Broken> {
 fn write(connection: &mut Connection, batch: &[Row]) -> Result<(), Broken> {
     let transaction = connection.transaction()?;
     {
-        let mut insert =
-            transaction.prepare_cached("INSERT INTO bare VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
+        let mut insert = transaction
+            .prepare_cached("INSERT INTO bare VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
         for row in batch {
             let (first, second) = (compact(&row.fees[0]), compact(&row.fees[1]));
             insert.execute(params![

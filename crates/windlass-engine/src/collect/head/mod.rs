@@ -86,6 +86,9 @@ struct Step {
     sight: Sight,
     plan: Plan,
     position: BlockRef,
+    /// Whether the chain was seen to have the last stored block. Otherwise the node lags,
+    /// or is on a branch that is too short to tell.
+    is_confirmed: bool,
 }
 
 impl Step {
@@ -119,8 +122,9 @@ impl Follower {
         let Some(position) = ledger::block(&*chain.store, &chain.names.head).await? else {
             return self.begin(&lease, &sight, &plan).await;
         };
-        let step = Step { lease, sight, plan, position };
-        if !self.is_canonical(&position).await? {
+        let on_chain = self.is_canonical(&position).await?;
+        let step = Step { lease, sight, plan, position, is_confirmed: on_chain == Some(true) };
+        if on_chain == Some(false) {
             return self.go_back(&step).await;
         }
         if let Some(planned) = self.replan(&step).await? {
@@ -133,7 +137,7 @@ impl Follower {
             return self.jump(&step).await;
         }
         match self.advance(&step).await? {
-            Followed::Idle => self.recheck(&step).await,
+            Followed::Idle if step.is_confirmed => self.recheck(&step).await,
             advanced => Ok(advanced),
         }
     }
@@ -154,11 +158,11 @@ impl Follower {
         Ok(self.lease.clone())
     }
 
-    /// Whether the chain still has the last stored block. A node that does not know
-    /// that height yet merely lags.
-    async fn is_canonical(&self, position: &BlockRef) -> Result<bool, CollectError> {
+    /// Whether the chain still has the last stored block; `None` from a node that does
+    /// not know that height.
+    async fn is_canonical(&self, position: &BlockRef) -> Result<Option<bool>, CollectError> {
         let header = self.chain.reader.header(BlockTag::Number(position.number)).await?;
-        Ok(header.is_none_or(|header| header.block.hash == position.hash))
+        Ok(header.map(|header| header.block.hash == position.hash))
     }
 
     /// What sorts the logs of every source that is collected at a block.

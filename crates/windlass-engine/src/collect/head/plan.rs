@@ -42,7 +42,9 @@ impl Follower {
 
     /// Changes the plan if something else is wanted, or a campaign is over.
     pub(super) async fn replan(&self, step: &Step) -> Result<Option<Followed>, CollectError> {
-        self.go_on(step).await?;
+        if step.is_confirmed {
+            self.go_on(step).await?;
+        }
         let wanted = self.chain.wanted().await?;
         if !step.plan.serves(&wanted) {
             let standing = self.standing(step).await?;

@@ -75,7 +75,7 @@ pub(super) async fn play(
         *counts.entry(kind).or_default() += count;
     }
     let store = database.open().await;
-    finish(world, &mut births, store).await
+    finish(world, &mut births, store, counts).await
 }
 
 fn note(counts: &mut Counts, what: &'static str) {
@@ -149,7 +149,12 @@ fn interruption(error: &CollectError) -> &'static str {
 }
 
 /// All trouble stops; what is not final yet becomes so; what was given up is tried again.
-async fn finish(world: &World, births: &mut u32, store: std::sync::Arc<dyn Store>) -> Option<String> {
+async fn finish(
+    world: &World,
+    births: &mut u32,
+    store: std::sync::Arc<dyn Store>,
+    counts: &mut Counts,
+) -> Option<String> {
     world.endpoint.set(Trouble::default());
     pause(&*store, false).await;
     pause(&*store, false).await;
@@ -159,6 +164,9 @@ async fn finish(world: &World, births: &mut u32, store: std::sync::Arc<dyn Store
     for _ in 0..MAX_STEPS_TO_END {
         world.clock.advance_ms(LEASE_TTL.as_millis() as i64);
         let head = last.follower.step().await;
+        if matches!(head, Ok(Followed::Rechecked { mended: 1.., .. })) {
+            note(counts, "mended");
+        }
         let range = last.backfillers[0].step().await;
         match (head, range) {
             (Ok(Followed::Idle), Ok(Backfilled::Idle)) => return world.difference(&*store).await,
