@@ -25,7 +25,7 @@ pub(crate) async fn create_table(store: &dyn Store) -> Result<Arc<TableSpec>, Br
     let shape: EventShape = EVENT.parse()?;
     let chain = ChainId::new(SyntheticOptions::default().chain_id)?;
     let table = Arc::new(shape.table(&Identifier::new("fees")?, chain, &[]));
-    store.create_tables(&[table.clone()]).await?;
+    store.create_tables(std::slice::from_ref(&table)).await?;
     Ok(table)
 }
 

@@ -56,15 +56,14 @@ pub(super) async fn run(args: Args, compare: Compare) -> Outcome {
 }
 
 async fn rates(compare: Compare, plain: &Args, other: &Args) -> Outcome {
-    let (mut best, mut plain_rate) = (collected(other).await?, 0.0_f64);
-    for round in 0..ROUNDS {
-        plain_rate = plain_rate.max(collected(plain).await?.measured.rate());
-        if round > 0 {
-            let again = collected(other).await?;
-            if again.measured.rate() > best.measured.rate() {
-                best = again;
-            }
+    let mut best = collected(other).await?;
+    let mut plain_rate = collected(plain).await?.measured.rate();
+    for _ in 1..ROUNDS {
+        let again = collected(other).await?;
+        if again.measured.rate() > best.measured.rate() {
+            best = again;
         }
+        plain_rate = plain_rate.max(collected(plain).await?.measured.rate());
     }
     let ratio = best.measured.rate() / plain_rate;
     Ok(Report::new("collect", other.store.name(), best.measured)

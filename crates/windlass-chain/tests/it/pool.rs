@@ -70,8 +70,22 @@ async fn endpoints_that_are_dead_or_silent_are_done_without() {
     backfill(&pool).await;
     let status = pool.status();
     assert!(!status[0].healthy && !status[1].healthy && status[2].healthy, "{status:?}");
-    assert!(status[1].hedged > 0);
     assert!(silent.all_calls() <= 10);
+}
+
+#[tokio::test]
+async fn what_one_never_answers_a_second_does() {
+    let (silent, good) =
+        (serve_node(node(), "timeout=1:120s@eth_getLogs").await, serve_node(node(), "").await);
+    let options =
+        PoolOptions { hedge_after: Duration::from_millis(50), hedge_percent: 100, ..PoolOptions::default() };
+    let pool = pool_of(&[&silent, &good], options);
+    for _ in 0..5 {
+        let range = LogSpan::Range(BlockRange { from: 1, to: 100 });
+        assert_eq!(pool.logs(range, &all_its_logs()).await.expect("logs").len(), 100);
+    }
+    assert!(silent.calls("eth_getLogs") > 0, "it was asked");
+    assert!(pool.status()[0].hedged > 0, "and not waited for");
 }
 
 #[tokio::test]

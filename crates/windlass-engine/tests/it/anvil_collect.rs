@@ -87,7 +87,7 @@ impl Collector {
         let shape: EventShape = LOGGED.parse().expect("an event");
         let table = Arc::new(shape.table(&Identifier::new("words").expect("a name"), chain, &[]));
         let store = SqliteStore::open(SqliteOptions::memory()).await.expect("a store");
-        store.create_tables(&[table.clone()]).await.expect("a table");
+        store.create_tables(std::slice::from_ref(&table)).await.expect("a table");
         let store: Arc<dyn Store> = Arc::new(store);
         let decoder = Arc::new(Decoder::new(&shape));
         let entry = CatalogEntry { table: table.clone(), decoder, contract, start: 0 };

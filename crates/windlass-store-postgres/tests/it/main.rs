@@ -16,4 +16,3 @@ mod postgres_prune;
 mod postgres_table;
 mod postgres_together;
 mod proxy;
-mod zz_speed;

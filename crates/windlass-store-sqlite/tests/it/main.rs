@@ -9,4 +9,3 @@ mod sqlite_file;
 mod sqlite_memory;
 mod tables;
 mod trouble;
-mod zz_speed;

@@ -105,15 +105,15 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Waits for a line on standard error that holds this text.
-    pub(crate) fn wait_for(&mut self, text: &str) {
+    /// Waits for a line on standard error that holds this text; gives the line.
+    pub(crate) fn wait_for(&mut self, text: &str) -> String {
         let mut seen = String::new();
         loop {
             let start = seen.len();
             let read = self.stderr.read_line(&mut seen).expect("text");
             assert!(read > 0, "it ended before it said `{text}`:\n{seen}");
             if seen[start..].contains(text) {
-                return;
+                return seen[start..].to_owned();
             }
         }
     }

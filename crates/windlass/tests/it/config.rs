@@ -55,7 +55,13 @@ fn everything_in_the_example_that_is_commented_out_is_accepted_too() {
             _ => line,
         })
         .fold(String::new(), |text, line| text + line + "\n");
-    assert_eq!(uncommented.matches("\n# ").count() + 6, example.matches("\n# ").count());
+    assert_eq!(uncommented.matches("\n# ").count() + 12, example.matches("\n# ").count());
+    let whole: String = uncommented
+        .lines()
+        .map(|line| line.strip_prefix('#').filter(|line| !line.starts_with(' ')).unwrap_or(line))
+        .fold(String::new(), |text, line| text + line + "\n");
+    let ran = Folder::with_config(&whole).run(&["config", "show"]);
+    assert!(ran.stdout.contains("[index.fees]") && ran.code == Some(0), "{}", ran.shown());
     let folder = Folder::with_config(&example);
     let plain = folder.run(&["config", "show", "--json"]).stdout;
     folder.write("windlass.toml", &uncommented);
@@ -127,7 +133,7 @@ fn the_schema_knows_every_section() {
     let ran = Folder::new().run(&["config", "schema"]);
     let schema: serde_json::Value = serde_json::from_str(&ran.stdout).expect("json");
     let sections: Vec<&String> = schema["properties"].as_object().expect("sections").keys().collect();
-    assert_eq!(sections, ["api", "chain", "database", "log", "shutdown"]);
+    assert_eq!(sections, ["api", "chain", "database", "index", "log", "shutdown"]);
     assert_eq!(schema["additionalProperties"], false);
     insta::assert_snapshot!("config_schema", ran.stdout);
 }

@@ -3,12 +3,15 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use crate::binary::Folder;
+use crate::binary::{Folder, hide_numbers};
+
+/// Takes any port, since many of these run at a time.
+const FREE_PORT: &str = "api.listen = '127.0.0.1:0'";
 
 #[test]
 fn signals_end_it_cleanly() {
     for signal in ["TERM", "INT", "HUP"] {
-        let folder = Folder::new();
+        let folder = Folder::with_config(FREE_PORT);
         let mut running = folder.start(&["run"]);
         running.wait_for("running");
         running.signal(signal);
@@ -30,15 +33,24 @@ fn logs_are_json_when_asked_for() {
     assert!(rest.contains("\"message\":\"stopped\""), "{rest}");
 }
 
-/// Nobody should take it for a collector.
+/// Nobody should think that something is collected.
 #[test]
 fn it_says_what_it_does() {
-    let folder = Folder::new();
+    let folder = Folder::with_config(FREE_PORT);
     let mut running = folder.start(&["run"]);
-    running.wait_for("roles=\"upkeep\"");
-    running.wait_for("no job is configured yet");
+    running.wait_for("roles=\"collect,api,upkeep\"");
+    running.wait_for("serving what was collected");
+    running.wait_for("no index is configured");
     running.signal("TERM");
     assert_eq!(running.end().0.code(), Some(0));
+}
+
+#[test]
+fn a_port_that_is_taken_is_told_before_anything_runs() {
+    let taken = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let listen = taken.local_addr().expect("its number");
+    let ran = Folder::with_config(&format!("api.listen = '{listen}'")).run(&["run"]);
+    insta::assert_snapshot!("run_port_taken", hide_numbers(&ran.shown(), "127.0.0.1:"));
 }
 
 #[test]

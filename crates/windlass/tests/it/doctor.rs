@@ -103,7 +103,7 @@ fn secrets_that_are_missing_and_endpoints_that_are_not_probed() {
 #[test]
 fn a_database_that_is_there_is_looked_at_closely() {
     let folder = Folder::new();
-    let mut running = folder.start(&["run"]);
+    let mut running = folder.start(&["run", "--role", "upkeep"]);
     running.wait_for("running");
     running.signal("TERM");
     assert_eq!(running.end().0.code(), Some(0));
@@ -117,7 +117,7 @@ fn a_database_that_is_there_is_looked_at_closely() {
 #[test]
 fn a_damaged_database_is_found_out() {
     let folder = Folder::new();
-    let mut running = folder.start(&["run"]);
+    let mut running = folder.start(&["run", "--role", "upkeep"]);
     running.wait_for("running");
     running.signal("TERM");
     assert_eq!(running.end().0.code(), Some(0));

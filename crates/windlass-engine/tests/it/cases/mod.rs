@@ -5,13 +5,28 @@
 //! | file | what its cases are about |
 //! | --- | --- |
 //! | `pass` | one pass: a range is claimed, asked for, stored, and its job ended |
+//! | `pace` | how long it waits, and when not at all |
+//! | `limits` | ranges that an endpoint refuses |
+//! | `trouble` | trouble with the database |
+//! | `script` | the log poller's canonical script |
+//! | `reorg` | how far back, what is taken back, and when nothing may be |
+//! | `late` | logs that come late, and events that are wanted later |
+//! | `finality` | where a chain stands, and what is kept of it |
+//! | `replay` | collecting blocks anew |
+//! | `filters` | what is asked for |
+//! | `stage` | where they play: `database`, `flaky` store, `scripted` endpoint, `logbook` |
 
 mod database;
+mod filters;
+mod finality;
 mod flaky;
+mod late;
 mod limits;
 mod logbook;
+mod pace;
 mod pass;
 mod reorg;
+mod replay;
 mod script;
 mod scripted;
 mod stage;
@@ -87,5 +102,36 @@ on_both_stores! {
         a_shorter_branch_is_waited_out
         a_branch_too_short_to_tell_does_not_end_a_halt
         no_second_look_is_taken_at_a_branch_too_short_to_tell
+    }
+    late {
+        logs_that_come_late_appear_once_their_block_is_final_by_tag
+        logs_that_come_late_appear_once_their_block_is_final_by_depth
+        an_empty_answer_is_not_believed_where_the_bloom_speaks_against_it
+        the_second_look_begins_well_below_the_head
+        what_a_range_missed_near_the_head_is_found_by_the_second_look
+        what_is_too_old_for_the_second_look_is_found_by_an_audit
+        an_event_that_is_wanted_later_is_collected_from_its_first_block
+    }
+    finality {
+        finality_is_kept_with_the_position
+        rows_are_told_by_finality_and_by_blocks_on_top
+        only_final_blocks_are_asked_for_in_ranges
+        headers_are_kept_from_the_last_final_block_on
+        times_are_those_of_the_blocks
+    }
+    replay {
+        what_was_taken_changed_or_added_is_named_and_collected_anew
+        only_the_blocks_that_are_asked_for_are_collected_anew
+        blocks_that_are_not_there_cannot_be_collected_anew
+        what_two_endpoints_disagree_about_is_left_as_it_is
+        the_extent_reaches_from_the_first_start_to_the_last_final_block
+        a_start_that_moves_back_collects_what_lies_before
+    }
+    filters {
+        one_question_serves_every_source
+        a_source_that_is_added_asks_for_itself_only
+        the_same_sources_again_change_nothing
+        a_source_that_is_taken_out_stops_and_keeps_its_rows
+        without_sources_nothing_is_stored
     }
 }

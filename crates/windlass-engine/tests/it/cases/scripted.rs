@@ -17,12 +17,16 @@ use crate::collect::endpoint::Endpoint;
 /// Says what is wrong with a range, if anything.
 type Judge = Box<dyn Fn(BlockRange) -> Option<ChainError> + Send + Sync>;
 
+/// Does something before the newest block is told, which was asked for so often.
+type Look = Box<dyn Fn(usize) + Send + Sync>;
+
 /// The endpoint.
 pub(crate) struct Scripted {
     inner: Arc<Endpoint>,
     range_size: AtomicU64,
     is_down: AtomicBool,
     script: Mutex<Script>,
+    look: Mutex<(usize, Option<Look>)>,
 }
 
 #[derive(Default)]
@@ -43,6 +47,7 @@ impl Scripted {
             range_size: AtomicU64::new(1_000),
             is_down: AtomicBool::new(false),
             script: Mutex::default(),
+            look: Mutex::default(),
         }
     }
 
@@ -80,6 +85,19 @@ impl Scripted {
         self.script().unknown = blocks.iter().copied().collect();
     }
 
+    /// This happens whenever somebody looks for the newest block, before it is told.
+    pub(crate) fn on_look(&self, look: impl Fn(usize) + Send + Sync + 'static) {
+        *self.look.lock().expect("no panic") = (0, Some(Box::new(look)));
+    }
+
+    fn looked(&self) {
+        let (count, look) = &mut *self.look.lock().expect("no panic");
+        *count += 1;
+        if let Some(look) = look {
+            look(*count);
+        }
+    }
+
     /// The ranges that were asked for, in order; forgotten hereby.
     pub(crate) fn asked(&self) -> Vec<BlockRange> {
         self.questions().into_iter().map(|(range, _)| range).collect()
@@ -105,6 +123,9 @@ impl ChainReader for Scripted {
     }
 
     async fn header(&self, block: BlockTag) -> Result<Option<Header>, ChainError> {
+        if block == BlockTag::Latest {
+            self.looked();
+        }
         self.answer()?;
         let header = self.inner.header(block).await?;
         Ok(header.filter(|header| !self.script().unknown.contains(&header.block.number)))

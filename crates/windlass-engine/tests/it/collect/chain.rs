@@ -126,22 +126,6 @@ impl SimChain {
         depth
     }
 
-    /// Replaces blocks although they are final. Returns what puts them back.
-    pub(crate) fn break_finality(&self, depth: u64) -> Vec<SimBlock> {
-        let mut state = self.state();
-        let before = state.canonical.clone();
-        let depth = depth.min(state.head());
-        state.replace(depth);
-        before
-    }
-
-    /// Puts a branch back, with a block on top so that it is the longer one.
-    pub(crate) fn restore(&self, branch: Vec<SimBlock>) {
-        let mut state = self.state();
-        state.canonical = branch;
-        state.push(1);
-    }
-
     /// Adds a block with these fees of these contracts, and nothing else.
     pub(crate) fn add(&self, fees: &[(Address, Fee)]) -> BlockRef {
         let mut state = self.state();

@@ -36,6 +36,9 @@ impl Choice {
     pub(super) const ALL: Self = Self([true; 3]);
 }
 
+/// The values of a log's row, if it is to have one.
+type Choose<'a> = dyn Fn(Address, u64, &Meaning) -> Option<Vec<Value>> + 'a;
+
 /// A chain and its endpoint.
 pub(super) struct World {
     pub(super) chain: Arc<SimChain>,
@@ -119,7 +122,7 @@ impl World {
     /// What differs between the tables and the chain.
     pub(super) async fn difference(&self, store: &dyn Store) -> Option<String> {
         let truth = self.chain.truth();
-        let expected = |choose: &dyn Fn(Address, u64, &Meaning) -> Option<Vec<Value>>| {
+        let expected = |choose: &Choose<'_>| {
             let rows = truth.iter().filter_map(|(log, meaning)| {
                 let values = choose(log.address, log.block.number, meaning)?;
                 let key = RowKey { block: log.block.number, log_index: log.log_index };

@@ -1,4 +1,9 @@
 //! Collecting a contract with the binary, as a person does it.
 
+mod export;
+mod http;
+mod index;
+mod init;
+mod postgres_kills;
 mod run;
 pub(crate) mod world;

@@ -1,7 +1,10 @@
 //! `windlass run` on a chain with a contract.
 
-use super::world::{World, wait_until_collected};
-use crate::binary::Folder;
+use windlass_devnet::chain::ReorgOptions;
+
+use super::http::{get, url_in};
+use super::world::{FINALITY, World, until, wait_until, wait_until_collected};
+use crate::binary::{Folder, hide_numbers};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn everything_is_collected_and_a_restart_goes_on_from_there() {
@@ -22,4 +25,117 @@ async fn everything_is_collected_and_a_restart_goes_on_from_there() {
     wait_until_collected(&folder, "fees", 63);
     running.signal("INT");
     assert_eq!(running.end().0.code(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_deployment_is_searched_for_once() {
+    let world = World::start().await;
+    world.pay(10);
+    let folder = Folder::with_config(&world.config("\"deployment\""));
+    let mut running = folder.start(&["run", "--role", "collect"]);
+    running.wait_for("the contract's deployment was found");
+    let shown = wait_until_collected(&folder, "fees", 10);
+    assert_eq!(shown["start"], 3);
+    running.signal("TERM");
+    assert_eq!(running.end().0.code(), Some(0));
+    let mut running = folder.start(&["run", "--role", "collect"]);
+    running.wait_for("running");
+    running.signal("TERM");
+    let (status, rest) = running.end();
+    assert_eq!(status.code(), Some(0));
+    assert!(!rest.contains("deployment was found"), "{rest}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_processes_share_the_work() {
+    let world = World::start().await;
+    world.pay(60);
+    let mut config = world.config("0");
+    config = config.replace("lease_ttl", "max_range = 3\nlease_ttl");
+    let folder = Folder::with_config(&config);
+    let mut crew: Vec<_> = (0..3).map(|_| folder.start(&["run", "--role", "collect"])).collect();
+    crew.iter_mut().for_each(|running| drop(running.wait_for("running")));
+    wait_until_collected(&folder, "fees", 60);
+    for running in crew {
+        running.signal("TERM");
+        let (status, rest) = running.end();
+        assert_eq!(status.code(), Some(0), "{rest}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_wrong_is_told_before_anything_is_written() {
+    let world = World::start().await;
+    let missing = "0x00000000000000000000000000000000000000aa";
+    let contract = world.contract.to_string();
+    for (name, config) in [
+        ("run_no_contract", world.config("0").replace(&contract, missing)),
+        ("run_wrong_chain", world.config("0").replace("id = 31337", "id = 137")),
+        ("run_secret", world.config("0").replace(&world.url(), "env:NO_SUCH_RPC")),
+        ("run_no_start", world.config("0").replace("start = 0\n", "")),
+        ("run_event", world.config("0").replace("address indexed token", "adress indexed token")),
+        ("run_abi", world.config("0").replace("events = ", "abi = \"No.json\"\nevents = ")),
+    ] {
+        let folder = Folder::with_config(&config);
+        let ran = folder.run(&["run"]);
+        assert_eq!(ran.code, Some(1), "{}", ran.shown());
+        insta::assert_snapshot!(name, hide_numbers(&ran.shown(), "127.0.0.1:"));
+        assert!(!folder.path().join("windlass.db").exists(), "{name} has left a database");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_api_tells_how_far_it_is() {
+    let world = World::start().await;
+    world.pay(12);
+    let folder = Folder::with_config(&world.config("0"));
+    let mut running = folder.start(&["run"]);
+    let url = url_in(&running.wait_for("serving what was collected"));
+    wait_until_collected(&folder, "fees", 12);
+    assert_eq!(get(&url, "/"), (200, "Api Running".to_owned()));
+    let indexes = || {
+        let (status, body) = get(&url, "/api/v1/indexes");
+        assert_eq!(status, 200, "{body}");
+        serde_json::from_str::<serde_json::Value>(&body).expect("json")
+    };
+    // What the API tells was looked up a moment ago.
+    let told = until(|| {
+        let told = indexes().to_string();
+        if told.contains("\"realtime\"") { Ok(told) } else { Err(told) }
+    });
+    assert!(told.contains("\"fees\"") && told.contains("\"lag_blocks\":0"), "{told}");
+    assert_eq!(get(&url, "/readyz").0, 200);
+    let (status, numbers) = get(&url, "/metrics");
+    assert_eq!(status, 200);
+    for line in [
+        "windlass_collect_events_total{index=\"fees\"} 12",
+        "windlass_collect_lag_blocks{index=\"fees\"} 0",
+        "windlass_collect_halted{chain=\"local\"} 0",
+        "windlass_collect_rpc_healthy{chain=\"local\",place=\"http://127.0.0.1:",
+        "windlass_collect_rpc_seconds_bucket{chain=\"local\",method=\"logs\"",
+    ] {
+        assert!(numbers.contains(line), "no `{line}` in\n{numbers}");
+    }
+}
+
+/// Behind what the chain calls final nothing may change; when it does, everything stands still.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reorg_past_finality_stops_the_chain_and_says_so() {
+    let world = World::start().await;
+    world.pay(20);
+    let folder = Folder::with_config(&world.config("0"));
+    let mut running = folder.start(&["run"]);
+    let url = url_in(&running.wait_for("serving what was collected"));
+    wait_until_collected(&folder, "fees", 20);
+    let deeper = ReorgOptions { allow_finalized: true, return_to_pool: false, ..ReorgOptions::default() };
+    world.chain.reorg(FINALITY + 3, &deeper).expect("a reorg");
+    let shown = wait_until(&folder, "fees", |shown| shown["state"] == "stopped");
+    assert_eq!(shown["events"], 20, "nothing was deleted");
+    let body = until(|| match get(&url, "/readyz") {
+        (503, body) => Ok(body),
+        (_, body) => Err(body),
+    });
+    assert!(body.contains("W0206") && body.contains("chain local"), "{body}");
+    let status = folder.run(&["status"]);
+    assert!(status.stdout.contains("warning[W0206]: local: "), "{}", status.stdout);
 }

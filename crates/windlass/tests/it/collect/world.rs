@@ -1,6 +1,7 @@
 //! A chain with a fee collector on it, served in this process, for the binary to collect.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use alloy_consensus::TxEip1559;
 use alloy_primitives::{Address, Bytes, TxKind, U256};
@@ -21,8 +22,8 @@ pub(crate) const EVENT: &str =
     "FeesCollected(address indexed token, address indexed integrator, uint256 integratorFee, uint256 lifiFee)";
 /// So many blocks behind the head are not final.
 pub(crate) const FINALITY: u64 = 5;
-/// How often a test looks for what takes a while to come about.
-const MAX_LOOKS: usize = 500;
+/// However slow the machine, what a test looks for comes about by then.
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// The compiled contract.
 const FEE_COLLECTOR: &str = include_str!("../../../../../contracts/artifacts/FeeCollector.json");
@@ -126,15 +127,20 @@ pub(crate) fn wait_until(
     index: &str,
     is_wanted: impl Fn(&serde_json::Value) -> bool,
 ) -> serde_json::Value {
-    let mut last = String::new();
-    for _ in 0..MAX_LOOKS {
+    until(|| {
         let ran = folder.run(&["index", "show", index, "--json"]);
-        if let Ok(shown) = serde_json::from_str(&ran.stdout)
-            && is_wanted(&shown)
-        {
-            return shown;
+        let shown = serde_json::from_str(&ran.stdout).ok().filter(|shown| is_wanted(shown));
+        shown.ok_or_else(|| ran.shown())
+    })
+}
+
+/// Looks again and again until there is what is looked for.
+pub(crate) fn until<T>(mut look: impl FnMut() -> Result<T, String>) -> T {
+    let begun = Instant::now();
+    loop {
+        match look() {
+            Ok(found) => return found,
+            Err(seen) => assert!(begun.elapsed() < MAX_WAIT, "it did not come about: {seen}"),
         }
-        last = ran.shown();
     }
-    panic!("it did not come about: {last}");
 }

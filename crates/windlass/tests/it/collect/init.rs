@@ -1,0 +1,104 @@
+//! `windlass init` with a contract, and from the fee collector's variables.
+
+use super::world::{EVENT, World, wait_until_collected};
+use crate::binary::{Folder, hide_numbers};
+
+fn shown(text: &str) -> String {
+    hide_numbers(text, "127.0.0.1:")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_contract_is_written_down_after_it_was_looked_at() {
+    let world = World::start().await;
+    world.pay(10);
+    let (url, contract) = (world.url(), world.contract.to_string());
+    let folder = Folder::new();
+    let typed = ["init", "--rpc", &url, "--contract", &contract, "--event", EVENT, "--index-name", "fees"];
+    let ran = folder.run(&typed);
+    assert_eq!(ran.code, Some(0), "{}", ran.shown());
+    let written = folder.read("windlass.toml");
+    insta::assert_snapshot!("init_contract", shown(&written));
+    let again = folder.run(&typed);
+    assert_eq!(again.code, Some(1), "it is not overwritten");
+    assert!(again.stderr.contains("error[W0004]"), "{}", again.stderr);
+    let folder = folder.variable("WINDLASS_API__LISTEN", "127.0.0.1:0");
+    let mut running = folder.start(&["run"]);
+    running.wait_for("running");
+    wait_until_collected(&folder, "fees", 10);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_chain_has_the_name_that_was_given_and_the_start_too() {
+    let world = World::start().await;
+    let (url, contract) = (world.url(), world.contract.to_string());
+    let folder = Folder::new();
+    let base = ["init", "--dry-run", "--rpc", &url, "--chain-name", "mine", "--contract", &contract, "--event", EVENT];
+    for (start, line) in [("7", "\nstart = 7\n"), ("deployment", "\nstart = \"deployment\"\n")] {
+        let ran = folder.run(&[&base[..], &["--start", start]].concat());
+        for part in ["[chain.mine]", "chain = \"mine\"", "[index.contract]", line] {
+            assert!(ran.stdout.contains(part), "no {part} in {}", ran.shown());
+        }
+    }
+    assert!(!folder.path().join("windlass.toml").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_collected_is_not_written_down() {
+    let world = World::start().await;
+    let (url, contract) = (world.url(), world.contract.to_string());
+    let missing = "0x00000000000000000000000000000000000000aa";
+    let folder = Folder::new();
+    for (name, contract, more) in [
+        ("init_no_contract", missing, &["--event", EVENT][..]),
+        ("init_event", &contract, &["--event", "FeesCollected(adress token)"]),
+        ("init_no_event", &contract, &[]),
+        ("init_abi", &contract, &["--abi", "No.json"]),
+    ] {
+        let ran = folder.run(&[&["init", "--rpc", &url, "--contract", contract][..], more].concat());
+        insta::assert_snapshot!(name, shown(&ran.shown()));
+        assert!(!folder.path().join("windlass.toml").exists(), "{name}");
+    }
+    let slip = folder.run(&["init", "--rpc", &url, "--contract", "0x12", "--event", EVENT]);
+    assert_eq!(slip.code, Some(2), "{}", slip.shown());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_fee_collectors_variables_are_taken_over() {
+    let world = World::with_id(137).await;
+    world.pay(5);
+    let folder = Folder::new()
+        .variable("ACTIVE_CHAIN", "137")
+        .variable("RPC_URL", world.url())
+        .variable("CONTRACT_ADDRESS", world.contract.to_string())
+        .variable("START_POINT", "2")
+        .variable("BATCH_SIZE", "10")
+        .variable("HISTORICAL_POLL_INTERVAL_MS", "20")
+        .variable("REALTIME_POLL_INTERVAL_MS", "never")
+        .variable("API_PORT", "9998")
+        .variable("LOG_LEVEL", "info")
+        .variable("MONGO_URI", "mongodb://me:hunter2@localhost:27017/fees")
+        .variable("APP_ENV", "development")
+        .variable("DEV_MULTIPLE_WORKERS", "3");
+    let ran = folder.run(&["init", "--from-env"]);
+    assert!(!ran.shown().contains("hunter2"), "{}", ran.shown());
+    insta::assert_snapshot!("init_from_env", shown(&ran.shown()));
+    insta::assert_snapshot!("init_from_env_file", folder.read("windlass.toml"));
+    let folder = folder.variable("WINDLASS_API__LISTEN", "127.0.0.1:0");
+    let mut running = folder.start(&["run"]);
+    running.wait_for("running");
+    wait_until_collected(&folder, "fees", 5);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_fee_collectors_mistakes_are_told_apart() {
+    insta::assert_snapshot!("init_from_env_missing", Folder::new().run(&["init", "--from-env"]).shown());
+    let world = World::start().await;
+    let folder = Folder::new()
+        .variable("ACTIVE_CHAIN", "137")
+        .variable("RPC_URL", world.url())
+        .variable("CONTRACT_ADDRESS", world.contract.to_string())
+        .variable("START_POINT", "2");
+    let ran = folder.run(&["init", "--from-env"]);
+    assert!(ran.stderr.contains("error[W0202]") && ran.code == Some(1), "{}", ran.shown());
+    assert!(!folder.path().join("windlass.toml").exists());
+}
