@@ -10,7 +10,7 @@ use windlass_core::name::Owner;
 use windlass_core::store::Store;
 use windlass_core::table::{EventRow, Identifier, RowHead, TableSpec, Value};
 use windlass_devnet::synthetic::{SyntheticLog, SyntheticOptions};
-use windlass_engine::collect::catalog::{Catalog, CatalogEntry};
+use windlass_engine::collect::catalog::{Catalog, CatalogEntry, Emitter};
 use windlass_engine::collect::chain::{CollectOptions, CollectedChain};
 
 type Broken = Box<dyn std::error::Error>;
@@ -62,7 +62,7 @@ pub(crate) async fn compose(
     let entry = CatalogEntry {
         table: create_table(&**store).await?,
         decoder: Arc::new(Decoder::new(&EVENT.parse()?)),
-        contract: SyntheticOptions::default().contract,
+        emitter: Emitter::Contract(SyntheticOptions::default().contract),
         start: 0,
     };
     let pool = EvmPool::new(&[url.to_owned()], options.chain, PoolOptions::default())?;

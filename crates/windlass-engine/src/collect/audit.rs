@@ -88,8 +88,8 @@ impl Audit {
         let plan: Plan = ledger::plan(&*chain.store, &chain.names).await?;
         let sources = plan.collected().map(|(id, _)| id);
         let routing = chain
-            .catalog
-            .routing(sources)
+            .routing(sources.collect::<Vec<_>>())
+            .await?
             .ok_or_else(|| CollectError::strange(&chain.names.plan, "it has sources that are not configured"))?;
         Ok(Self { chain, second, routing })
     }

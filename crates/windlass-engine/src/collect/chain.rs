@@ -11,15 +11,18 @@ use windlass_core::chain::{BlockRef, ChainId};
 use windlass_core::finality::Finality;
 use windlass_core::name::{NameError, Owner};
 use windlass_core::outbox::NewMessage;
-use windlass_core::plan::SourceId;
+use windlass_core::plan::{Plan, SourceId};
 use windlass_core::reader::{ChainError, ChainReader};
 use windlass_core::retry::RetryPolicy;
 use windlass_core::store::Store;
+use windlass_core::table::Identifier;
 
-use super::catalog::Catalog;
+use super::catalog::{Catalog, CatalogEntry, Emitter};
+use super::children::{Children, ChildrenCache};
 use super::error::CollectError;
 use super::ledger;
 use super::names::{ChainNames, paused_key};
+use super::routing::Routing;
 use super::sight::Sight;
 
 /// How a chain is collected.
@@ -74,6 +77,7 @@ pub struct CollectedChain {
     pub(super) catalog: Catalog,
     /// The highest block that was seen to be final: it does not become less.
     finalized: AtomicU64,
+    children: ChildrenCache,
     /// How often this process has changed the plan: news for those who wait for ranges.
     pub(super) replanned: watch::Sender<u64>,
 }
@@ -97,7 +101,8 @@ impl CollectedChain {
     ) -> Result<Self, NameError> {
         let names = ChainNames::new(options.chain)?;
         let (finalized, replanned) = (AtomicU64::new(0), watch::Sender::new(0));
-        Ok(Self { options, store, reader, names, catalog, finalized, replanned })
+        let children = ChildrenCache::default();
+        Ok(Self { options, store, reader, names, catalog, finalized, children, replanned })
     }
 
     /// Looks at the chain.
@@ -116,19 +121,56 @@ impl CollectedChain {
         Ok(self.sight().await?.finalized.number.max(known).min(wanted))
     }
 
-    /// The sources that are wanted now, with their first blocks: all but those of paused indexes.
-    pub(super) async fn wanted(&self) -> Result<BTreeMap<SourceId, u64>, CollectError> {
+    /// What sorts the logs of these sources, with every contract that is known to have
+    /// been created; `None` when one of the sources is not known here.
+    pub(super) async fn routing<'a, S>(&self, sources: S) -> Result<Option<Routing>, CollectError>
+    where
+        S: IntoIterator<Item = &'a SourceId> + Clone,
+    {
+        let children = self.children(sources.clone()).await?;
+        Ok(self.catalog.routing(sources, &children))
+    }
+
+    /// The contracts that factories of these sources have created.
+    pub(super) async fn children<'a>(
+        &self,
+        sources: impl IntoIterator<Item = &'a SourceId>,
+    ) -> Result<Children, CollectError> {
+        let creations = self.catalog.creations(sources);
+        let mut children = Children::new();
+        if creations.is_empty() {
+            return Ok(children);
+        }
+        let generation = self.generation().await?;
+        for (name, creations) in creations {
+            let known = self.children.of(&*self.store, &creations, generation).await?;
+            children.insert(name, known);
+        }
+        Ok(children)
+    }
+
+    /// The sources that are wanted now, with their first blocks: all but those of paused
+    /// indexes, and of contracts not all of whose creations are known yet.
+    pub(super) async fn wanted(&self, plan: &Plan) -> Result<BTreeMap<SourceId, u64>, CollectError> {
         let mut paused = Vec::new();
         for index in self.catalog.indexes() {
             if self.store.state(&paused_key(index.as_str())?).await?.is_some() {
                 paused.push(index);
             }
         }
-        let is_wanted = |index| !paused.contains(index);
+        let is_known = |table: &Identifier| {
+            let mut collected = plan.collected().filter(|(id, _)| id.table == *table).peekable();
+            let is_open = |id: &SourceId| plan.campaigns.iter().any(|campaign| campaign.sources.contains(id));
+            collected.peek().is_some() && !collected.any(|(id, _)| is_open(id))
+        };
+        let is_ready = |entry: &CatalogEntry| match &entry.emitter {
+            Emitter::Contract(_) => true,
+            Emitter::Created(creations) => is_known(&creations.table.name),
+        };
         Ok(self
             .catalog
             .iter()
-            .filter(|(_, entry)| is_wanted(&entry.table.index))
+            .filter(|(_, entry)| !paused.contains(&entry.table.index) && is_ready(entry))
             .map(|(id, entry)| (id.clone(), entry.start))
             .collect())
     }

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`chain`] | one chain: what its loops share |
 //! | [`catalog`] | the sources that this process knows |
+//! | [`children`] | the contracts that factories have created |
 //! | [`head`] | follows the head block by block, survives reorgs, keeps the plan |
 //! | [`backfill`] | goes over the past in leased ranges |
 //! | [`audit`] | proves that nothing is missing, extra or altered |
@@ -23,6 +24,7 @@ pub mod audit;
 pub mod backfill;
 pub mod catalog;
 pub mod chain;
+pub mod children;
 pub mod compare;
 pub mod deployment;
 pub mod error;

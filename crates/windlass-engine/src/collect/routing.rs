@@ -11,6 +11,9 @@ use windlass_core::reader::LogFilter;
 use windlass_core::route::{Router, Sorted, Source};
 use windlass_core::table::{Identifier, TableSpec};
 
+/// With more contracts than that, logs are asked for by their events alone.
+const MAX_ADDRESSES: usize = 500;
+
 /// What sorts the logs of some sources.
 #[derive(Debug)]
 pub(super) struct Routing {
@@ -30,7 +33,12 @@ impl Routing {
             let (_, contracts) = tables.entry(&source.table.name).or_insert_with(empty);
             contracts.extend(source.addresses.iter());
         }
-        Self { filter: router.filter(), router, tables: tables.into_values().collect() }
+        let mut filter = router.filter();
+        if filter.addresses.len() > MAX_ADDRESSES && !filter.topics.is_empty() {
+            // Endpoints take only so many; what others have emitted is sorted out here.
+            filter.addresses.clear();
+        }
+        Self { filter, router, tables: tables.into_values().collect() }
     }
 
     /// Sorts logs into what was sorted before.

@@ -16,7 +16,7 @@ use windlass_core::row_query::{MAX_ROW_PAGE, RowOrder, RowQuery};
 use windlass_core::store::{Store, Tables};
 use windlass_core::table::{Identifier, TableSpec, Value};
 use windlass_engine::collect::backfill::{Backfilled, Backfiller};
-use windlass_engine::collect::catalog::{Catalog, CatalogEntry};
+use windlass_engine::collect::catalog::{Catalog, CatalogEntry, Emitter};
 use windlass_engine::collect::chain::{CollectOptions, CollectedChain};
 use windlass_engine::collect::head::{Followed, Follower};
 use windlass_store_sqlite::{SqliteOptions, SqliteStore};
@@ -90,7 +90,7 @@ impl Collector {
         store.create_tables(std::slice::from_ref(&table)).await.expect("a table");
         let store: Arc<dyn Store> = Arc::new(store);
         let decoder = Arc::new(Decoder::new(&shape));
-        let entry = CatalogEntry { table: table.clone(), decoder, contract, start: 0 };
+        let entry = CatalogEntry { table: table.clone(), decoder, emitter: Emitter::Contract(contract), start: 0 };
         let pool = EvmPool::new(&[&node.url], chain, PoolOptions::default()).expect("a pool");
         let owner = Owner::new("test").expect("an owner");
         let options = CollectOptions {

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use windlass_core::chain::ChainId;
-use windlass_core::code::Code;
 use windlass_core::commit::{Commit, Write};
 use windlass_core::name::{Owner, StateKey};
 use windlass_core::plan::Plan;
@@ -82,7 +81,7 @@ async fn forget(store: &dyn Store, stored: &Stored, chain: ChainId) -> Result<()
     let owner = Owner::new(owner).map_err(unnamed)?;
     let lease = store.acquire_lease(&names.lease, &owner, LEASE_TTL).await?;
     let lease = lease.ok_or_else(|| {
-        Failure::coded(Code::LeaseLost, format_args!("a process is collecting chain {chain}"))
+        Failure::refused(format_args!("a process is collecting chain {chain}"))
             .hint("stop `windlass run` first; one that died keeps its lease for `lease_ttl`")
     })?;
     let old = ledger::plan(store, chain).await?;

@@ -1,9 +1,9 @@
 //! From checked configuration to what the loops run on: first blocks, tables, and a
 //! catalog of sources for each chain.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use windlass_core::abi::Decoder;
 use windlass_core::chain::Address;
 use windlass_core::code::Code;
 use windlass_core::commit::{Commit, Write};
@@ -41,15 +41,11 @@ pub(crate) async fn catalog(
     let specs = specs(&drafts, &stored)?;
     let mut entries = Vec::new();
     for (draft, spec) in drafts.iter().zip(&specs) {
+        let mut starts = BTreeMap::new();
         for contract in draft.contracts() {
-            let start = start(store, endpoints, draft, *contract).await?;
-            entries.extend(spec.events.iter().map(|(event, table)| CatalogEntry {
-                table: table.clone(),
-                decoder: Arc::new(Decoder::new(event)),
-                contract: *contract,
-                start,
-            }));
+            starts.insert(*contract, start(store, endpoints, draft, *contract).await?);
         }
+        entries.extend(CatalogEntry::of_index(spec, |contract| starts.get(&contract).copied().unwrap_or(0)));
     }
     let tables: Vec<Arc<TableSpec>> = specs.iter().flat_map(IndexSpec::tables).collect();
     let made = store.create_tables(&tables).await.map_err(|error| not_made(error, &tables))?;

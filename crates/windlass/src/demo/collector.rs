@@ -14,7 +14,7 @@ use windlass_core::name::{CursorName, Owner, StateKey};
 use windlass_core::store::Store;
 use windlass_core::table::{Identifier, TableSpec};
 use windlass_engine::collect::backfill::Backfiller;
-use windlass_engine::collect::catalog::{Catalog, CatalogEntry};
+use windlass_engine::collect::catalog::{Catalog, CatalogEntry, Emitter};
 use windlass_engine::collect::chain::{CollectOptions, CollectedChain};
 use windlass_engine::collect::error::CollectError;
 use windlass_engine::collect::head::Follower;
@@ -60,7 +60,7 @@ pub(super) async fn new(world: &World, store: Arc<dyn Store>) -> Result<Collecto
     let (chain, table) = (chain_id(world)?, Arc::new(table(world)?));
     store.create_tables(std::slice::from_ref(&table)).await?;
     let decoder = Arc::new(Decoder::new(&event()?));
-    let entry = CatalogEntry { table, decoder, contract: world.contract, start: 0 };
+    let entry = CatalogEntry { table, decoder, emitter: Emitter::Contract(world.contract), start: 0 };
     let owner = |part: &str| Owner::new(format!("demo-{}/{part}", std::process::id())).map_err(unexpected);
     let options = CollectOptions {
         finality: Finality::Depth(MAX_REORG_DEPTH),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use secrecy::ExposeSecret;
 use tokio::sync::Semaphore;
-use windlass_chain::evm::{EvmRpc, RpcError, parse_url};
+use windlass_chain::evm::{EvmRpc, RpcError};
 use windlass_core::chain::ChainId;
 use windlass_core::code::Code;
 use windlass_core::reader::{BlockTag, Header};
@@ -15,8 +15,8 @@ use windlass_core::reader::{BlockTag, Header};
 use super::database::machine_now;
 use super::progress::Progress;
 use super::report::Finding;
-use super::{archive, logs};
-use crate::config::chain::{Chain, ChainName, RpcUrl};
+use super::{archive, finality, logs};
+use crate::config::chain::{Chain, ChainName, Finality, RpcUrl};
 use crate::failure::Failure;
 
 /// How long one question may take.
@@ -41,7 +41,8 @@ pub(super) async fn examine(
     let mut probes = Vec::new();
     for (name, chain) in chains {
         for (place, url) in chain.rpc.iter().enumerate() {
-            let asked = Asked { chain: name.to_string(), place, expected: chain.id, ahead_ms };
+            let (expected, finality) = (chain.id, chain.finality);
+            let asked = Asked { chain: name.to_string(), place, expected, finality, ahead_ms };
             let (room, url) = (room.clone(), url.clone());
             probes.push(tokio::spawn(async move {
                 // The semaphore is never closed.
@@ -71,6 +72,7 @@ struct Asked {
     /// Which of the chain's endpoints it is.
     place: usize,
     expected: ChainId,
+    finality: Finality,
     ahead_ms: Option<i64>,
 }
 
@@ -88,10 +90,6 @@ async fn endpoint(asked: Asked, url: RpcUrl) -> Vec<Finding> {
             return vec![Finding::failed(asked.subject(), failure)];
         }
     };
-    if parse_url(text.expose_secret()).is_some_and(|url| matches!(url.scheme(), "ws" | "wss")) {
-        let message = format!("{}: WebSocket endpoints are not probed", url.shown());
-        return vec![Finding::warning(asked.subject(), message, "name the provider's HTTP endpoint as well")];
-    }
     match EvmRpc::with_timeout(text.expose_secret(), PROBE_TIMEOUT) {
         Ok(rpc) => Probe { asked, rpc }.run().await,
         Err(error) => vec![Finding::failed(asked.subject(), error)],
@@ -125,6 +123,7 @@ impl Probe {
         match head {
             Ok(Some(head)) => {
                 findings.push(self.head(&head, machine_now().as_ms().unsigned_abs() / 1_000));
+                findings.extend(finality::examine(self, self.asked.finality, head.block.number).await);
                 findings.push(archive::examine(self, head.block.number).await);
                 findings.push(logs::examine(self, head.block.number).await);
             }
@@ -149,6 +148,10 @@ impl Probe {
 
     pub(super) fn warning(&self, message: impl std::fmt::Display, hint: &str) -> Finding {
         Finding::warning(self.asked.subject(), format!("{}: {message}", self.rpc.place()), hint)
+    }
+
+    pub(super) fn failure(&self, failure: Failure) -> Finding {
+        Finding::failed(self.asked.subject(), failure)
     }
 
     pub(super) fn failed(&self, error: RpcError) -> Finding {
@@ -218,7 +221,8 @@ mod tests {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let rpc = EvmRpc::new("http://127.0.0.1:1").expect("a client");
         let expected = ChainId::new(1).expect("an id");
-        let asked = Asked { chain: "a".to_owned(), place: 3, expected, ahead_ms: None };
+        let finality = Finality::Finalized;
+        let asked = Asked { chain: "a".to_owned(), place: 3, expected, finality, ahead_ms: None };
         let probe = Probe { asked, rpc };
         let fast = probe.latency(Duration::from_millis(1_000));
         let slow = probe.latency(Duration::from_millis(1_001));

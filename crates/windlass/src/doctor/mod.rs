@@ -7,6 +7,8 @@ mod archive;
 mod chain;
 mod database;
 mod disk;
+mod finality;
+mod index;
 mod logs;
 mod progress;
 mod report;
@@ -38,5 +40,6 @@ pub(crate) async fn examine(loaded: Result<Loaded, Failure>) -> Report {
     report.findings.extend(database.findings);
     report.findings.extend(disk::examine(&loaded.config.database));
     report.findings.extend(chain::examine(&loaded.config.chain, database.ahead_ms, &progress).await);
+    report.findings.extend(index::examine(&loaded.config, &progress).await);
     report
 }

@@ -104,7 +104,7 @@ impl Export {
 
 /// There is no such index.
 pub(crate) fn missing<'a>(name: &Identifier, known: impl Iterator<Item = &'a str>) -> Failure {
-    let failure = Failure::coded(Code::IndexMissing, format_args!("nothing is stored of an index `{name}`"));
+    let failure = Failure::coded(Code::IndexMissing, format_args!("there is no index `{name}`"));
     match nearest(name.as_str(), known) {
         Some(near) => failure.hint(format_args!("did you mean `{near}`?")),
         None => failure.hint("`windlass index list` shows the indexes there are"),

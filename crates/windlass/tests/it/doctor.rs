@@ -93,9 +93,10 @@ fn a_wrong_configuration_ends_the_examination() {
 }
 
 #[test]
-fn secrets_that_are_missing_and_endpoints_that_are_not_probed() {
-    let text = "[chain.a]\nid = 1\nrpc = [\"env:NO_SUCH_RPC\", \"wss://a.example/hunter2\"]\n";
-    let ran = Folder::with_config(text).run(&["doctor"]);
+fn secrets_that_are_missing_and_sockets_that_lead_nowhere() {
+    let free = TcpListener::bind(("127.0.0.1", 0)).expect("a port").local_addr().expect("its number");
+    let text = format!("[chain.a]\nid = 1\nrpc = [\"env:NO_SUCH_RPC\", \"ws://{free}/hunter2\"]\n");
+    let ran = Folder::with_config(&text).run(&["doctor"]);
     assert!(!ran.shown().contains("hunter2"));
     insta::assert_snapshot!("doctor_secret", shown(&ran.shown()));
 }

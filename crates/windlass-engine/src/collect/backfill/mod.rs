@@ -20,6 +20,7 @@ use windlass_core::plan::Campaign;
 use windlass_core::range::{BlockRange, RangeClaim};
 
 use super::chain::CollectedChain;
+use super::children::Children;
 use super::error::CollectError;
 use super::ledger;
 use super::persist::persist;
@@ -64,7 +65,7 @@ pub struct Backfiller {
     chain: Arc<CollectedChain>,
     owner: Owner,
     /// What sorts the logs of the last campaign.
-    routing: Option<(Campaign, Arc<Routing>)>,
+    routing: Option<(Campaign, Children, Arc<Routing>)>,
     /// Drawn from for the spread of delays.
     entropy: u64,
     replanned: watch::Receiver<u64>,
@@ -105,7 +106,7 @@ impl Backfiller {
 
     /// A range of a campaign: one that was begun before, or the next.
     async fn take(&mut self, campaign: &Campaign) -> Result<Option<Range>, CollectError> {
-        let Some(routing) = self.routing(campaign) else { return Ok(None) };
+        let Some(routing) = self.routing(campaign).await? else { return Ok(None) };
         let (blocks, job) = match self.take_again(campaign).await? {
             Some(again) => again,
             None => match self.take_next(campaign, &routing).await? {
@@ -156,15 +157,17 @@ impl Backfiller {
 
     /// What sorts the logs of a campaign; `None` when this process does not know its
     /// sources: then others have to do it.
-    fn routing(&mut self, campaign: &Campaign) -> Option<Arc<Routing>> {
-        if let Some((made_for, routing)) = &self.routing
-            && (made_for.id, &made_for.sources) == (campaign.id, &campaign.sources)
+    async fn routing(&mut self, campaign: &Campaign) -> Result<Option<Arc<Routing>>, CollectError> {
+        let children = self.chain.children(&campaign.sources).await?;
+        if let Some((made_for, knowing, routing)) = &self.routing
+            && (made_for.id, &made_for.sources, knowing) == (campaign.id, &campaign.sources, &children)
         {
-            return Some(routing.clone());
+            return Ok(Some(routing.clone()));
         }
-        let routing = Arc::new(self.chain.catalog.routing(&campaign.sources)?);
-        self.routing = Some((campaign.clone(), routing.clone()));
-        Some(routing)
+        let Some(routing) = self.chain.catalog.routing(&campaign.sources, &children) else { return Ok(None) };
+        let routing = Arc::new(routing);
+        self.routing = Some((campaign.clone(), children, routing.clone()));
+        Ok(Some(routing))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Stores the blocks that stand on the last stored one.
 
-use windlass_core::chain::BlockHeader;
+use std::sync::Arc;
+
+use windlass_core::chain::{Address, BlockHeader};
 use windlass_core::commit::{Commit, Write};
 use windlass_core::cursor::CursorRule;
 use windlass_core::event::LogEvent;
@@ -11,6 +13,7 @@ use windlass_core::route::Sorted;
 
 use super::{Followed, Follower, Step};
 use crate::collect::chain::{ADDED, Fact};
+use crate::collect::children::Children;
 use crate::collect::error::CollectError;
 use crate::collect::ledger;
 use crate::collect::routing::{self, Routing};
@@ -25,6 +28,8 @@ struct Run {
     headers: Vec<BlockHeader>,
     sorted: Sorted,
     events: usize,
+    /// The contracts that were created, up to the last of these blocks.
+    children: Children,
 }
 
 impl Follower {
@@ -65,7 +70,8 @@ impl Follower {
         let begun = tokio::time::Instant::now();
         let chain = self.chain.clone();
         let options = &chain.options;
-        let mut run = Run { headers: Vec::new(), sorted: Sorted::default(), events: 0 };
+        let children = chain.children(step.plan.collected().map(|(id, _)| id)).await?;
+        let mut run = Run { headers: Vec::new(), sorted: Sorted::default(), events: 0, children };
         let mut last = step.position;
         while run.headers.len() < options.max_blocks_per_step as usize
             && run.events < MAX_LOGS_PER_STEP
@@ -73,17 +79,54 @@ impl Follower {
         {
             let next = chain.reader.header(BlockTag::Number(last.number + 1)).await?;
             let Some(header) = next.filter(|header| header.block.follows(&last)) else { break };
-            let routing = self.routing_at(&step.plan, header.block.number);
-            match logs_of(&*chain.reader, &header, &routing.filter).await {
-                Ok(logs) => run.take(&routing, &logs),
+            match self.read_block(step, &header, &mut run.children).await {
+                Ok((routing, logs)) => run.take(&routing, &logs),
                 // The block was reorganised away between the two questions, or the node lags.
-                Err(error) if error.kind == ChainErrorKind::UnknownBlock && !run.headers.is_empty() => break,
-                Err(error) => return Err(error.into()),
+                Err(CollectError::Chain(error))
+                    if error.kind == ChainErrorKind::UnknownBlock && !run.headers.is_empty() =>
+                {
+                    break;
+                }
+                Err(error) => return Err(error),
             }
             last = header.block.block_ref();
             run.headers.push(header.block);
         }
         Ok(run)
+    }
+}
+
+impl Follower {
+    /// A block's logs, those of contracts that were created in it included.
+    async fn read_block(
+        &mut self,
+        step: &Step,
+        header: &Header,
+        children: &mut Children,
+    ) -> Result<(Arc<Routing>, Vec<LogEvent>), CollectError> {
+        let chain = self.chain.clone();
+        let creations = chain.catalog.creations(step.plan.collected().map(|(id, _)| id));
+        loop {
+            let routing = self.routing_with(&step.plan, header.block.number, children.clone());
+            let logs = logs_of(&*chain.reader, header, &routing.filter).await?;
+            if creations.is_empty() {
+                return Ok((routing, logs));
+            }
+            let sorted = routing.sorted(&logs);
+            let mut grew = false;
+            for (name, creations) in &creations {
+                let known = children.entry(name.clone()).or_insert_with(|| Arc::new([]));
+                let told = sorted.tables.iter().flat_map(|rows| creations.children_in(rows));
+                let new: Vec<Address> = told.filter(|child| !known.contains(child)).collect();
+                if !new.is_empty() {
+                    *known = known.iter().copied().chain(new).collect();
+                    grew = true;
+                }
+            }
+            if !grew {
+                return Ok((routing, logs));
+            }
+        }
     }
 }
 

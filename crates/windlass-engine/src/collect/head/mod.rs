@@ -22,11 +22,12 @@ use windlass_core::chain::BlockRef;
 use windlass_core::error::RetryAdvice;
 use windlass_core::lease::Lease;
 use windlass_core::mode::Mode;
-use windlass_core::plan::Plan;
+use windlass_core::plan::{Plan, SourceId};
 use windlass_core::reader::BlockTag;
 
 pub(super) use self::advance::logs_of;
 use super::chain::CollectedChain;
+use super::children::Children;
 use super::error::CollectError;
 use super::ledger;
 use super::routing::Routing;
@@ -75,10 +76,14 @@ pub struct Follower {
     chain: Arc<CollectedChain>,
     lease: Option<Lease>,
     mode: Mode,
-    /// What sorts the logs, and the version of the plan and number of sources it was made for.
-    routing: Option<((u64, usize), Arc<Routing>)>,
+    /// What sorts the logs, and what it was made for.
+    routing: Option<(RoutingKey, Arc<Routing>)>,
     heads: Option<watch::Receiver<Option<u64>>>,
 }
+
+/// The version of the plan, the number of its sources that have begun, and the contracts
+/// that were created.
+type RoutingKey = (u64, usize, Children);
 
 /// What a step stands on.
 struct Step {
@@ -166,17 +171,22 @@ impl Follower {
     }
 
     /// What sorts the logs of every source that is collected at a block.
-    fn routing_at(&mut self, plan: &Plan, block: u64) -> Arc<Routing> {
-        let begun = || plan.collected().filter(|(_, source)| source.start <= block).map(|(id, _)| id);
-        let key = (plan.version, begun().count());
+    async fn routing_at(&mut self, plan: &Plan, block: u64) -> Result<Arc<Routing>, CollectError> {
+        let children = self.chain.children(begun(plan, block)).await?;
+        Ok(self.routing_with(plan, block, children))
+    }
+
+    /// The same, with contracts that the store may not know yet.
+    fn routing_with(&mut self, plan: &Plan, block: u64, children: Children) -> Arc<Routing> {
+        let key = (plan.version, begun(plan, block).count(), children);
         if let Some((made_for, routing)) = &self.routing
             && *made_for == key
         {
             return routing.clone();
         }
         let chain = self.chain.options.chain;
-        let routing = self.chain.catalog.routing(begun()).unwrap_or_else(|| Routing::new(chain, &[]));
-        let routing = Arc::new(routing);
+        let routing = self.chain.catalog.routing(begun(plan, block), &key.2);
+        let routing = Arc::new(routing.unwrap_or_else(|| Routing::new(chain, &[])));
         self.routing = Some((key, routing.clone()));
         routing
     }
@@ -188,6 +198,11 @@ impl Follower {
             Mode::Realtime => self.chain.options.realtime_interval,
         }
     }
+}
+
+/// The sources that are collected at a block.
+fn begun(plan: &Plan, block: u64) -> impl Iterator<Item = &SourceId> {
+    plan.collected().filter(move |(_, source)| source.start <= block).map(|(id, _)| id)
 }
 
 impl Paced for Follower {

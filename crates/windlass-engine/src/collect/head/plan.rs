@@ -28,7 +28,7 @@ impl Follower {
         let (names, finalized) = (&self.chain.names, sight.finalized.block_ref());
         let standing =
             Standing { head: finalized.number, settled: finalized.number, ..Standing::default() };
-        let new = plan.replan(&self.chain.wanted().await?, &standing);
+        let new = plan.replan(&self.chain.wanted(plan).await?, &standing);
         let recheck_from = self.known(finalized.number.saturating_sub(RECHECK_BELOW_BLOCKS)).await?;
         let mut writes = ledger::change(names, (plan, &new), &standing.next_blocks)?;
         writes.extend([
@@ -45,7 +45,7 @@ impl Follower {
         if step.is_confirmed {
             self.go_on(step).await?;
         }
-        let wanted = self.chain.wanted().await?;
+        let wanted = self.chain.wanted(&step.plan).await?;
         if !step.plan.serves(&wanted) {
             let standing = self.standing(step).await?;
             let new = step.plan.replan(&wanted, &standing);

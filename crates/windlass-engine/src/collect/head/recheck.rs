@@ -30,7 +30,7 @@ impl Follower {
             return Ok(Followed::Idle);
         };
         let from = done.number + 1;
-        let routing = self.routing_at(&step.plan, from);
+        let routing = self.routing_at(&step.plan, from).await?;
         // No more than the endpoint takes.
         let size = chain.reader.range_size(&routing.filter).clamp(1, MAX_BLOCKS);
         let to = step.sight.finalized.number.min(step.position.number).min(done.number + size);
@@ -44,11 +44,10 @@ impl Follower {
         let logs = chain.reader.logs(LogSpan::Range(blocks), &routing.filter).await?;
         let found = routing.sorted(&logs);
         let mut differing = compare::differing_blocks(&*chain.store, &routing, blocks, &found).await?;
-        let is_whole = differing.len() <= MAX_MENDED_BLOCKS;
         differing = differing.into_iter().take(MAX_MENDED_BLOCKS).collect();
-        let mut writes = self.mend(&routing, &differing).await?;
-        let mended = differing.len() as u64;
-        if is_whole {
+        let (mut writes, mended) = self.mend(&routing, &differing).await?;
+        // What was mended may tell of contracts that nobody knew: then there is more to see.
+        if mended == 0 {
             writes.extend(self.passed(end.block.block_ref()));
         }
         chain.store.commit(Commit::of(writes).under_lease(&step.lease).relaxed()).await?;
@@ -78,13 +77,14 @@ impl Follower {
         ]
     }
 
-    /// Collects blocks anew, each checked against its header.
+    /// Collects blocks anew, each checked against its header; says how many it was
+    /// right to doubt.
     async fn mend(
         &self,
         routing: &Routing,
         blocks: &BTreeSet<u64>,
-    ) -> Result<Vec<Write>, CollectError> {
-        let mut writes = Vec::new();
+    ) -> Result<(Vec<Write>, u64), CollectError> {
+        let (mut writes, mut mended) = (Vec::new(), 0);
         for number in blocks {
             let unknown = || {
                 let told = format!("the endpoint does not know block {number}, which is final");
@@ -105,7 +105,8 @@ impl Follower {
             writes.push(Write::Publish(vec![self.chain.message(ADDED, &fact)]));
             writes.extend(routing.erasing(span));
             writes.extend(routing::writes(sorted));
+            mended += 1;
         }
-        Ok(writes)
+        Ok((writes, mended))
     }
 }

@@ -17,7 +17,7 @@ use windlass_core::row_query::{Condition, MAX_ROW_PAGE, RowOrder, RowQuery};
 use windlass_core::store::{Cursors, Events, Jobs, Outbox, Tables};
 use windlass_core::table::{EventRow, Identifier, TableSpec, Value};
 use windlass_engine::collect::backfill::{Backfilled, Backfiller};
-use windlass_engine::collect::catalog::{Catalog, CatalogEntry};
+use windlass_engine::collect::catalog::{Catalog, CatalogEntry, Emitter};
 use windlass_engine::collect::chain::{CollectOptions, CollectedChain, Halt};
 use windlass_engine::collect::head::{Followed, Follower};
 use windlass_engine::collect::names::ChainNames;
@@ -148,7 +148,7 @@ impl Stage {
         let entries = orders.sources.iter().map(|(contract, start)| CatalogEntry {
             table: self.table.clone(),
             decoder: self.decoder.clone(),
-            contract: *contract,
+            emitter: Emitter::Contract(*contract),
             start: *start,
         });
         let catalog = Catalog::new(self.chain.id(), entries);

@@ -20,12 +20,15 @@ const BLOCK_TIME_S: u64 = 2;
 pub(crate) const COLLECTORS: [Address; 2] = [Address::repeat_byte(0xc0), Address::repeat_byte(0xc1)];
 /// A contract of whose events some do not fit their ABI.
 pub(crate) const ODD: Address = Address::repeat_byte(0x0d);
+/// A contract that creates others, which collect fees.
+pub(crate) const FACTORY: Address = Address::repeat_byte(0xfa);
 /// Somebody else who uses the same events.
 const STRANGER: Address = Address::repeat_byte(0x5a);
 
 /// The events, as a user writes them.
 pub(crate) const FEES: &str =
     "FeesCollected(address indexed token, address indexed integrator, uint256 integratorFee, uint256 lifiFee)";
+pub(crate) const MADE: &str = "Made(uint256 indexed number, address child)";
 pub(crate) const NOTED: &str = "Noted(uint64 indexed number, string text)";
 
 /// A fee as it was made: what a row must say.
@@ -41,6 +44,10 @@ pub(crate) struct Fee {
 pub(crate) enum Meaning {
     /// A fee of a collector.
     Fee(Fee),
+    /// A fee of a contract that the factory has created.
+    ChildFee(Fee),
+    /// The factory has created a contract.
+    Made(u64, Address),
     /// A note, with its number and text.
     Note(u64, String),
     /// It does not fit its ABI.
@@ -71,6 +78,8 @@ struct State {
     made: u64,
     /// Seconds by which blocks are later than their number says.
     delay_s: u64,
+    /// Contracts that were created: in the making of which block, at which height.
+    children: Vec<(u64, u64, Address)>,
 }
 
 /// A log that is to be: who emits it, its topics, its data, what it means.
@@ -93,6 +102,7 @@ impl SimChain {
             finalized: 0,
             made: 0,
             delay_s: 0,
+            children: Vec::new(),
         };
         state.push(0);
         Self { state: Mutex::new(state) }
@@ -221,7 +231,18 @@ impl State {
 
     /// A log, drawn at random.
     fn draft(&mut self) -> Draft {
-        match self.random.random_range(0..10) {
+        match self.random.random_range(0..13) {
+            10 => {
+                let salt = (self.made << 8) + self.children.len() as u64;
+                let child = Address::from_word(keccak256(salt.to_be_bytes()));
+                self.children.push((self.made, self.canonical.len() as u64, child));
+                (FACTORY, made_topics(salt), child.into_word().to_vec(), Meaning::Made(salt, child))
+            }
+            11.. => {
+                let (child, fee) = (self.child(), self.fee());
+                let meaning = if child == STRANGER { Meaning::Nothing } else { Meaning::ChildFee(fee.clone()) };
+                (child, fee.topics(), fee.data(), meaning)
+            }
             0..=4 => {
                 let collector = COLLECTORS[self.random.random_range(0..2)];
                 self.fee().draft(collector)
@@ -258,6 +279,20 @@ impl State {
         (log, meaning)
     }
 
+    /// A contract that was created on this branch, or in this very block; a stranger
+    /// where there is none.
+    fn child(&mut self) -> Address {
+        let made_in = |number: u64, child: Address| {
+            let block = self.canonical.get(number as usize);
+            let tells = |meaning: &Meaning| matches!(meaning, Meaning::Made(_, made) if *made == child);
+            block.is_some_and(|block| block.logs.iter().any(|(_, meaning)| tells(meaning)))
+        };
+        let is_there = |(made, number, child): &(u64, u64, Address)| *made == self.made || made_in(*number, *child);
+        let there: Vec<Address> = self.children.iter().filter(|child| is_there(child)).map(|child| child.2).collect();
+        let which = self.random.random_range(0..there.len().max(1));
+        there.get(which).copied().unwrap_or(STRANGER)
+    }
+
     fn fee(&mut self) -> Fee {
         let wide = self.random.random_bool(0.1);
         let mut amount =
@@ -285,6 +320,10 @@ impl Fee {
     fn data(&self) -> Vec<u8> {
         self.fees.iter().flat_map(|fee| fee.to_be_bytes::<32>()).collect()
     }
+}
+
+fn made_topics(number: u64) -> Vec<B256> {
+    vec![keccak256("Made(uint256,address)"), B256::from(U256::from(number))]
 }
 
 fn note_topics(number: u64) -> Vec<B256> {

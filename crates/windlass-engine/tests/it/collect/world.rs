@@ -8,32 +8,34 @@ use alloy_primitives::Address;
 use async_trait::async_trait;
 use windlass_core::abi::{Decoder, EventShape};
 use windlass_core::finality::Finality;
+use windlass_core::index::{Contracts, IndexSpec, Start};
 use windlass_core::name::Owner;
 use windlass_core::retry::RetryPolicy;
 use windlass_core::row_query::{MAX_ROW_PAGE, RowOrder, RowQuery};
 use windlass_core::store::{MAX_EVENT_PAGE, Store};
 use windlass_core::table::{EventRow, Identifier, RowKey, TableSpec, Value};
 use windlass_engine::collect::backfill::Backfiller;
-use windlass_engine::collect::catalog::{Catalog, CatalogEntry};
+use windlass_engine::collect::catalog::{Catalog, CatalogEntry, Emitter};
 use windlass_engine::collect::chain::{CollectOptions, CollectedChain};
 use windlass_engine::collect::head::Follower;
 use windlass_store_sqlite::{SqliteOptions, SqliteStore};
 use windlass_testkit::clock::ManualClock;
 use windlass_testkit::harness::Harness;
 
-use super::chain::{COLLECTORS, FEES, Meaning, NOTED, ODD, SimChain};
+use super::chain::{COLLECTORS, FACTORY, FEES, Fee, MADE, Meaning, NOTED, ODD, SimChain};
 use super::endpoint::Endpoint;
 
 pub(super) const LEASE_TTL: Duration = Duration::from_secs(30);
 /// Above five times this the past is gone over in ranges.
 pub(super) const BATCH_SIZE: u64 = 4;
 
-/// Which sources are wanted: the first collector's fees, the second's, the notes.
+/// Which sources are wanted: the first collector's fees, the second's, the notes, the
+/// factory with what it has created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Choice(pub(super) [bool; 3]);
+pub(super) struct Choice(pub(super) [bool; 4]);
 
 impl Choice {
-    pub(super) const ALL: Self = Self([true; 3]);
+    pub(super) const ALL: Self = Self([true; 4]);
 }
 
 /// The values of a log's row, if it is to have one.
@@ -46,6 +48,8 @@ pub(super) struct World {
     pub(super) clock: Arc<ManualClock>,
     fees: (Arc<TableSpec>, Arc<Decoder>),
     notes: (Arc<TableSpec>, Arc<Decoder>),
+    /// An index of the contracts that a factory has created.
+    made: IndexSpec,
 }
 
 /// One process: a follower, and workers for ranges.
@@ -62,7 +66,21 @@ impl World {
             let index = Identifier::new(index).expect("a name");
             (Arc::new(shape.table(&index, chain.id(), &[])), Arc::new(Decoder::new(&shape)))
         };
+        let made = IndexSpec::new(
+            Identifier::new("made").expect("a name"),
+            chain.id(),
+            Contracts::Created {
+                by: vec![FACTORY],
+                event: MADE.parse().expect("an event"),
+                field: "child".to_owned(),
+            },
+            Start::Block(STARTS[3]),
+            vec![FEES.parse().expect("an event")],
+            &[],
+        );
+        let made = made.expect("an index");
         Self {
+            made,
             endpoint: Arc::new(Endpoint::new(chain.clone(), seed)),
             clock: Arc::new(ManualClock::new()),
             fees: event("fees", FEES),
@@ -81,14 +99,16 @@ impl World {
     }
 
     pub(super) async fn create_tables(&self, store: &dyn Store) {
-        store.create_tables(&[self.fees.0.clone(), self.notes.0.clone()]).await.expect("tables");
+        let mut tables = vec![self.fees.0.clone(), self.notes.0.clone()];
+        tables.extend(self.made.tables());
+        store.create_tables(&tables).await.expect("tables");
     }
 
     fn catalog(&self, Choice(wanted): Choice) -> Catalog {
         let entry = |(table, decoder): &(Arc<TableSpec>, Arc<Decoder>), contract, start| CatalogEntry {
             table: table.clone(),
             decoder: decoder.clone(),
-            contract,
+            emitter: Emitter::Contract(contract),
             start,
         };
         let all = [
@@ -97,7 +117,8 @@ impl World {
             entry(&self.notes, ODD, STARTS[2]),
         ];
         let chosen = all.into_iter().zip(wanted).filter(|(_, wanted)| *wanted).map(|(entry, _)| entry);
-        Catalog::new(self.chain.id(), chosen)
+        let made = wanted[3].then(|| CatalogEntry::of_index(&self.made, |_| STARTS[3])).unwrap_or_default();
+        Catalog::new(self.chain.id(), chosen.chain(made))
     }
 
     /// A process of its own, on the same store.
@@ -133,15 +154,7 @@ impl World {
         let fees = expected(&|address, block, meaning| match meaning {
             Meaning::Fee(fee) => {
                 let which = COLLECTORS.iter().position(|collector| *collector == address)?;
-                (block >= STARTS[which]).then(|| {
-                    let [integrator_fee, lifi_fee] = fee.fees;
-                    vec![
-                        Value::Address(fee.token),
-                        Value::Address(fee.integrator),
-                        Value::Uint(integrator_fee),
-                        Value::Uint(lifi_fee),
-                    ]
-                })
+                (block >= STARTS[which]).then(|| fee_values(fee))
             }
             _ => None,
         });
@@ -151,7 +164,24 @@ impl World {
             }
             _ => None,
         });
-        for (table, expected) in [(&self.fees.0, fees), (&self.notes.0, notes)] {
+        let children = expected(&|_, block, meaning| match meaning {
+            Meaning::ChildFee(fee) if block >= STARTS[3] => Some(fee_values(fee)),
+            _ => None,
+        });
+        let creations = expected(&|_, block, meaning| match meaning {
+            Meaning::Made(number, child) if block >= STARTS[3] => {
+                Some(vec![Value::Uint((*number).try_into().expect("small")), Value::Address(*child)])
+            }
+            _ => None,
+        });
+        let creation = self.made.creation.as_ref().expect("a factory");
+        let tables = [
+            (&self.fees.0, fees),
+            (&self.notes.0, notes),
+            (&creation.table, creations),
+            (&self.made.events[0].1, children),
+        ];
+        for (table, expected) in tables {
             let stored = all_rows(store, &table.name).await.into_iter().map(|row| {
                 let head = row.head;
                 (head.key(), (head.block.hash, head.transaction_hash, head.timestamp_s, row.values))
@@ -178,8 +208,18 @@ impl World {
     }
 }
 
+fn fee_values(fee: &Fee) -> Vec<Value> {
+    let [integrator_fee, lifi_fee] = fee.fees;
+    vec![
+        Value::Address(fee.token),
+        Value::Address(fee.integrator),
+        Value::Uint(integrator_fee),
+        Value::Uint(lifi_fee),
+    ]
+}
+
 /// The first block of interest of each source.
-pub(super) const STARTS: [u64; 3] = [0, 30, 10];
+pub(super) const STARTS: [u64; 4] = [0, 30, 10, 0];
 
 async fn all_rows(store: &dyn Store, table: &Identifier) -> Vec<EventRow> {
     let query = RowQuery {

@@ -19,7 +19,7 @@ use windlass_devnet::chain::{Chain, ChainOptions, LogFilter};
 use windlass_devnet::faults::{Faults, Plan};
 use windlass_devnet::rpc::{Server, ServerHandle, ServerOptions};
 use windlass_engine::collect::backfill::{Backfilled, Backfiller};
-use windlass_engine::collect::catalog::{Catalog, CatalogEntry};
+use windlass_engine::collect::catalog::{Catalog, CatalogEntry, Emitter};
 use windlass_engine::collect::chain::{CollectOptions, CollectedChain};
 use windlass_engine::collect::head::{Followed, Follower};
 use windlass_store_sqlite::{SqliteOptions, SqliteStore};
@@ -113,7 +113,7 @@ impl World {
         reader: Arc<dyn ChainReader>,
     ) -> Arc<CollectedChain> {
         let (table, decoder) = self.table();
-        let entry = CatalogEntry { table, decoder, contract: self.contract, start: self.start_block };
+        let entry = CatalogEntry { table, decoder, emitter: Emitter::Contract(self.contract), start: self.start_block };
         let options = CollectOptions {
             lease_ttl: LEASE_TTL,
             historical_interval: Duration::from_millis(1),

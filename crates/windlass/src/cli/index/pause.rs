@@ -32,7 +32,8 @@ pub(super) async fn change(name: &IndexName, global: &Global, pause: bool) -> Re
     let word = if pause { "paused" } else { "resumed" };
     let text = match changed? {
         true => format!("{word} {name}; a process that collects it notices at its next look, within the poll interval\n"),
-        false => format!("{name} is {} already\n", if pause { "paused" } else { "not paused" }),
+        false if pause => format!("{name} is paused already\n"),
+        false => format!("{name} is not paused\n"),
     };
     Ok(output::print(&text)?)
 }

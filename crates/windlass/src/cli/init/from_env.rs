@@ -1,11 +1,14 @@
 //! The variables of the fee collector, with its defaults and its meanings: what is
 //! carried over, and what is to be done about the rest.
 
+use std::time::Duration;
+
 use windlass_core::chain::{Address, ChainId};
 use windlass_core::code::Code;
 
 use super::template::Template;
 use super::{Section, fill_in_chain};
+use crate::config::duration::HumanDuration;
 use crate::config::index::contract::parse_address;
 use crate::config::index::start::Start;
 use crate::failure::Failure;
@@ -19,7 +22,7 @@ const INDEX: &str = "fees";
 /// Variables that have no counterpart, and what to do instead.
 const NOT_CARRIED: [(&str, &str); 3] = [
     ("MONGO_URI", "data is kept in windlass.db beside the file; for a server set `url` in `[database]`"),
-    ("APP_ENV", "there are no environments: `[log]` decides how logs look"),
+    ("APP_ENV", "there are no environments; `[log]` decides how logs look"),
     (
         "DEV_MULTIPLE_WORKERS",
         "raise `workers` of the chain, or start several `windlass run --role collect` on one PostgreSQL",
@@ -85,6 +88,7 @@ impl Carried {
             log_level,
             notes: Vec::new(),
         });
+        reader.notes.push("RPC_URL may hold a key and stays where it is: the file refers to the variable".to_owned());
         reader.not_carried();
         match carried {
             Some(carried) if reader.problems.is_empty() => Ok(Self { notes: reader.notes, ..carried }),
@@ -104,7 +108,7 @@ impl Carried {
         // The URL may hold a key: it stays where it is.
         let chain = fill_in_chain(template, self.chain, "env:RPC_URL", None)?;
         let section = format!("chain.{chain}");
-        let ms = |ms: u64| format!("{ms}ms");
+        let ms = |ms: u64| HumanDuration(Duration::from_millis(ms)).to_string();
         template.set(&section, "batch_size", i64::try_from(self.batch_size).unwrap_or(i64::MAX));
         template.set(&section, "lease_ttl", ms(self.lease_ttl_ms));
         template.set(&section, "historical_poll_interval", ms(self.historical_ms));
@@ -242,7 +246,8 @@ mod tests {
     fn numbers_that_are_none_fall_back_and_are_named() {
         let carried = read(&[("BATCH_SIZE", "many"), ("API_PORT", "0"), ("JOB_LEASE_TTL_MS", "5")]).expect("complete");
         assert_eq!((carried.batch_size, carried.api_port, carried.lease_ttl_ms), (100, 9_999, 1_000));
-        assert_eq!(carried.notes().len(), 3, "{:?}", carried.notes());
+        let named = carried.notes().iter().filter(|note| note.contains("is taken"));
+        assert_eq!(named.count(), 3, "{:?}", carried.notes());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Collecting a contract with the binary, as a person does it.
 
+mod doctor;
 mod export;
 mod http;
 mod index;

@@ -97,6 +97,11 @@ impl World {
         }
     }
 
+    /// Empty blocks, until everything before them is final: what joins late waits for that.
+    pub(crate) fn settle(&self) {
+        self.chain.mine_many(FINALITY);
+    }
+
     /// A configuration of this chain, which is looked at often.
     pub(crate) fn chain_section(&self) -> String {
         format!(
