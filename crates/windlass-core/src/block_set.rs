@@ -41,7 +41,8 @@ impl BlockSet {
         let mut merged = range;
         let mut ranges = Vec::with_capacity(self.0.len() + 1);
         for other in self.0.drain(..) {
-            let is_apart = other.to.saturating_add(1) < merged.from || merged.to.saturating_add(1) < other.from;
+            let is_apart =
+                other.to.saturating_add(1) < merged.from || merged.to.saturating_add(1) < other.from;
             if is_apart {
                 ranges.push(other);
             } else {

@@ -146,7 +146,10 @@ pub enum StoreError {
 impl StoreError {
     /// Whether it is trouble with the database rather than with what was asked: it may pass.
     pub const fn is_passing(&self) -> bool {
-        matches!(self, Self::Busy | Self::Unreachable { .. } | Self::DiskFull | Self::ReadOnly | Self::Other(_))
+        matches!(
+            self,
+            Self::Busy | Self::Unreachable { .. } | Self::DiskFull | Self::ReadOnly | Self::Other(_)
+        )
     }
 
     /// Whether and when to try the same call again.

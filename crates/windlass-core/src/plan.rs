@@ -160,6 +160,25 @@ impl Plan {
         plan
     }
 
+    /// A plan in which nothing above a block was ever claimed: the head goes on behind it.
+    #[must_use]
+    pub fn rewind(&self, standing: &Standing, to: u64) -> Self {
+        let mut plan = self.cut(standing);
+        let above = BlockRange { from: to.saturating_add(1), to: u64::MAX };
+        for source in plan.sources.values_mut() {
+            let is_collected = source.head_from.is_some();
+            source.pass(standing.head);
+            source.claimed.remove(above);
+            source.head_from = is_collected.then_some(above.from);
+        }
+        plan.campaigns.retain_mut(|campaign| {
+            campaign.blocks.to = campaign.blocks.to.min(to);
+            campaign.blocks.from <= to
+        });
+        plan.deal_out();
+        plan
+    }
+
     /// The plan without a campaign that is over.
     #[must_use]
     pub fn without(&self, campaign: u64) -> Self {

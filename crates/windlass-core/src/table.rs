@@ -133,7 +133,10 @@ pub struct TableSpec {
 impl TableSpec {
     /// A column of the event's own, by its SQL name or the name of its field.
     pub fn column(&self, name: &str) -> Option<(usize, &Column)> {
-        self.columns.iter().enumerate().find(|(_, column)| column.name.as_str() == name || column.field == name)
+        self.columns
+            .iter()
+            .enumerate()
+            .find(|(_, column)| column.name.as_str() == name || column.field == name)
     }
 }
 
@@ -328,9 +331,6 @@ mod tests {
         assert_eq!(push(vec![Value::Integer(1), Value::Bool(true)], Err("no")), Err("no"));
         assert_eq!(push(vec![Value::Integer(2), Value::Bool(false)], Ok(())), Ok(true));
         let read: Vec<_> = rows.iter().map(|(_, values)| values.to_vec()).collect();
-        assert_eq!(
-            read,
-            [[Value::Integer(1), Value::Bool(true)], [Value::Integer(2), Value::Bool(false)]]
-        );
+        assert_eq!(read, [[Value::Integer(1), Value::Bool(true)], [Value::Integer(2), Value::Bool(false)]]);
     }
 }

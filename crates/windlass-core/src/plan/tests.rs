@@ -74,6 +74,15 @@ fn a_head_that_fell_behind_leaves_the_gap_to_a_campaign() {
 }
 
 #[test]
+fn a_rewound_plan_has_claimed_nothing_above_the_block() {
+    let plan = Plan::default().replan(&wanted(&[("a", 0)]), &standing(99, &[]));
+    let rewound = plan.rewind(&standing(150, &[(0, 60)]), 40);
+    assert_eq!(picture(&rewound), [(0, 0, 40, "a".to_owned())]);
+    let source = rewound.collected().next().map(|(_, source)| source.clone()).expect("it is collected");
+    assert_eq!((source.head_from, source.claimed.ranges()), (Some(41), &[BlockRange { from: 0, to: 40 }][..]));
+}
+
+#[test]
 fn an_earlier_start_adds_what_lies_before() {
     let plan = Plan::default().replan(&wanted(&[("a", 50)]), &standing(99, &[])).without(0);
     let earlier = plan.replan(&wanted(&[("a", 20)]), &standing(120, &[]));

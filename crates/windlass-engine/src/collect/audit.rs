@@ -87,10 +87,9 @@ impl Audit {
     ) -> Result<Self, CollectError> {
         let plan: Plan = ledger::plan(&*chain.store, &chain.names).await?;
         let sources = plan.collected().map(|(id, _)| id);
-        let routing = chain
-            .routing(sources.collect::<Vec<_>>())
-            .await?
-            .ok_or_else(|| CollectError::strange(&chain.names.plan, "it has sources that are not configured"))?;
+        let routing = chain.routing(sources.collect::<Vec<_>>()).await?.ok_or_else(|| {
+            CollectError::strange(&chain.names.plan, "it has sources that are not configured")
+        })?;
         Ok(Self { chain, second, routing })
     }
 

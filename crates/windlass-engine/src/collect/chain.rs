@@ -200,7 +200,10 @@ impl CollectedChain {
         let tables = fact.tables.join("+");
         NewMessage {
             partition: self.names.partition.clone(),
-            idempotency_key: format!("{topic}/{}/{}/{}/{tables}", fact.generation, fact.from_block, fact.head),
+            idempotency_key: format!(
+                "{topic}/{}/{}/{}/{tables}",
+                fact.generation, fact.from_block, fact.head
+            ),
             topic: topic.to_owned(),
             payload: payload.to_string(),
         }

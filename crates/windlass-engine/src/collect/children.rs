@@ -46,10 +46,11 @@ pub(super) type Children = BTreeMap<Identifier, Arc<[Address]>>;
 /// What was read, and of which state of the table: as many rows, taken back as often.
 #[derive(Default)]
 pub(super) struct ChildrenCache {
-    known: Mutex<BTreeMap<Identifier, (Stand, Arc<[Address]>)>>,
+    known: Mutex<BTreeMap<Identifier, Known>>,
 }
 
-type Stand = (u64, u64);
+/// The rows and generation at which a table was read, and what it had.
+type Known = ((u64, u64), Arc<[Address]>);
 
 impl ChildrenCache {
     /// Every contract that a table of creations has.

@@ -70,10 +70,7 @@ pub(super) async fn differing_blocks(
     Ok(differing)
 }
 
-fn compare<'a>(
-    mut stored: BTreeMap<RowKey, EventRow>,
-    found: impl Iterator<Item = &'a Rows>,
-) -> Compared {
+fn compare<'a>(mut stored: BTreeMap<RowKey, EventRow>, found: impl Iterator<Item = &'a Rows>) -> Compared {
     let mut compared = Compared::default();
     for (head, values) in found.flat_map(Rows::iter) {
         match stored.remove(&head.key()) {

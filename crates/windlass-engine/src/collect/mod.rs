@@ -32,5 +32,6 @@ pub mod head;
 mod ledger;
 pub mod names;
 mod persist;
+pub mod rewind;
 mod routing;
 pub mod sight;

@@ -90,7 +90,8 @@ impl Collector {
         store.create_tables(std::slice::from_ref(&table)).await.expect("a table");
         let store: Arc<dyn Store> = Arc::new(store);
         let decoder = Arc::new(Decoder::new(&shape));
-        let entry = CatalogEntry { table: table.clone(), decoder, emitter: Emitter::Contract(contract), start: 0 };
+        let entry =
+            CatalogEntry { table: table.clone(), decoder, emitter: Emitter::Contract(contract), start: 0 };
         let pool = EvmPool::new(&[&node.url], chain, PoolOptions::default()).expect("a pool");
         let owner = Owner::new("test").expect("an owner");
         let options = CollectOptions {

@@ -134,7 +134,9 @@ fn chains(chains: &[ChainView]) -> Option<String> {
 
 /// What wants somebody's attention, with where to read on.
 fn warn(text: &mut String, chains: &[ChainView]) {
-    for (chain, (code, message)) in chains.iter().flat_map(|chain| chain.troubles().map(move |told| (chain, told))) {
+    for (chain, (code, message)) in
+        chains.iter().flat_map(|chain| chain.troubles().map(move |told| (chain, told)))
+    {
         let label = paint(style::WARNING, format_args!("warning[{code}]:"));
         let _ = write!(text, "\n{label} {}: {message}\n", chain.label());
     }

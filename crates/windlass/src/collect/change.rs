@@ -54,7 +54,13 @@ fn renamed_fields(event: &EventShape, table: &TableSpec) -> Option<String> {
     let is = event.table(&table.index, table.chain, &[]);
     let (was, is): (Vec<&str>, Vec<&str>) = (fields(table), fields(&is));
     (was != is).then(|| {
-        format!("event {} has fields {}, and table {} has {}", event.name(), is.join(", "), table.name, was.join(", "))
+        format!(
+            "event {} has fields {}, and table {} has {}",
+            event.name(),
+            is.join(", "),
+            table.name,
+            was.join(", ")
+        )
     })
 }
 
@@ -70,5 +76,8 @@ fn later_start(draft: &Draft, table: &TableSpec, plan: &Plan) -> Option<String> 
         id.table == table.name && is_collected && source.start < start
     });
     let (_, earliest) = begun.min_by_key(|(_, source)| source.start)?;
-    Some(format!("index {} was collected from block {} on, and is now to start at {start}", draft.name, earliest.start))
+    Some(format!(
+        "index {} was collected from block {} on, and is now to start at {start}",
+        draft.name, earliest.start
+    ))
 }

@@ -30,10 +30,11 @@ pub(crate) struct Endpoints {
 impl Endpoints {
     /// Reads what is secret; asks nobody anything.
     pub(crate) fn open(name: &ChainName, chain: &Chain) -> Result<Self, Failure> {
-        let urls = chain.rpc.iter().map(|url| url.resolve()).collect::<Result<Vec<_>, _>>().map_err(|error| {
-            Failure::coded(Code::SecretMissing, error)
-                .hint(format_args!("set it for this process, or change `rpc` in `[chain.{name}]`"))
-        })?;
+        let urls =
+            chain.rpc.iter().map(|url| url.resolve()).collect::<Result<Vec<_>, _>>().map_err(|error| {
+                Failure::coded(Code::SecretMissing, error)
+                    .hint(format_args!("set it for this process, or change `rpc` in `[chain.{name}]`"))
+            })?;
         let exposed: Vec<&str> = urls.iter().map(ExposeSecret::expose_secret).collect();
         let max_blocks = chain.max_range.get();
         let learn = LearnOptions { max_blocks, ..LearnOptions::default() };

@@ -98,7 +98,8 @@ fn record(overview: &Overview, pools: &Pools) {
 
 fn record_chain(view: &ChainView) {
     let chain = view.name.clone().unwrap_or_else(|| view.id.to_string());
-    let blocks = [(HEAD_BLOCK, view.head), (FINALIZED_BLOCK, view.finalized), (FOLLOWED_BLOCK, view.followed)];
+    let blocks =
+        [(HEAD_BLOCK, view.head), (FINALIZED_BLOCK, view.finalized), (FOLLOWED_BLOCK, view.followed)];
     for (name, block) in blocks {
         if let Some(block) = block {
             gauge!(name, "chain" => chain.clone()).set(block as f64);

@@ -26,9 +26,10 @@ pub(crate) type Known = BTreeSet<(ChainId, Address)>;
 pub(crate) async fn check(chains: &[Endpoints], drafts: &[Draft], known: &Known) -> Result<(), Failure> {
     for chain in chains {
         chain.check_chain().await?;
-        let named = drafts.iter().filter(|draft| draft.chain() == chain.id).flat_map(|draft| {
-            draft.contracts().iter().map(move |contract| (draft, *contract))
-        });
+        let named = drafts
+            .iter()
+            .filter(|draft| draft.chain() == chain.id)
+            .flat_map(|draft| draft.contracts().iter().map(move |contract| (draft, *contract)));
         let unknown = named.filter(|(_, contract)| !known.contains(&(chain.id, *contract)));
         stream::iter(unknown.map(Ok))
             .try_for_each_concurrent(MAX_ASKED, |(draft, contract)| check_code(chain, draft, contract))
@@ -48,8 +49,10 @@ async fn check_code(chain: &Endpoints, draft: &Draft, contract: Address) -> Resu
 /// There is nothing at the address.
 pub(crate) fn no_contract(contract: Address, chain: &Endpoints, draft: &Draft) -> Failure {
     let message = format!("there is no contract at {contract} on chain {} ({})", chain.name, chain.id);
-    Failure::coded(Code::ContractMissing, message)
-        .hint(format_args!("compare `contract` in `[index.{}]` with a block explorer of that chain", draft.name))
+    Failure::coded(Code::ContractMissing, message).hint(format_args!(
+        "compare `contract` in `[index.{}]` with a block explorer of that chain",
+        draft.name
+    ))
 }
 
 /// What the store knows, if there is one already and it can be looked at. Trouble with

@@ -49,7 +49,8 @@ impl Sources {
 
     /// Reads a text as if it were the file, with all other layers.
     pub(crate) fn read(&self, path: &Path, text: &str) -> Result<Config, Failure> {
-        let (tree, config) = assemble(path, text, std::env::vars_os(), self.flags.clone()).map_err(invalid)?;
+        let (tree, config) =
+            assemble(path, text, std::env::vars_os(), self.flags.clone()).map_err(invalid)?;
         Ok(anchored(config, &tree, Some(path)))
     }
 

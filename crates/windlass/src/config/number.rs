@@ -68,7 +68,8 @@ mod tests {
 
     #[test]
     fn only_what_lies_within_the_bounds_is_taken() {
-        for (number, fits) in [(0, false), (1, true), (64, true), (65, false), (-1, false), (i64::MIN, false)] {
+        for (number, fits) in [(0, false), (1, true), (64, true), (65, false), (-1, false), (i64::MIN, false)]
+        {
             assert_eq!(Number::<1, 64>::try_from(number).is_ok(), fits, "{number}");
         }
         let told = Number::<1, 64>::try_from(0).expect_err("too small").to_string();

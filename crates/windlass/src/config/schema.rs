@@ -121,7 +121,8 @@ mod tests {
             let (_, rest) = manual.split_once(&title).unwrap_or_else(|| panic!("no section {title}"));
             let chapter = rest.split("\n## ").next().unwrap_or_default();
             for (key, about) in below["properties"].as_object().expect("keys") {
-                let is_required = below["required"].as_array().is_some_and(|all| all.contains(&key.as_str().into()));
+                let is_required =
+                    below["required"].as_array().is_some_and(|all| all.contains(&key.as_str().into()));
                 let unset = if is_required { "required" } else { "none" };
                 let default = about.get("default").map_or(unset.to_owned(), |value| format!("`{value}`"));
                 assert!(

@@ -29,8 +29,7 @@ const PROBE_BYTES: usize = 512 << 10;
 /// How deep a reorg the collector believes; the demo's are shallower.
 const MAX_REORG_DEPTH: u64 = 64;
 /// What is collected.
-const EVENT: &str =
-    "FeesCollected(address indexed token, address indexed integrator, uint256 integratorFee, uint256 lifiFee)";
+const EVENT: &str = "FeesCollected(address indexed token, address indexed integrator, uint256 integratorFee, uint256 lifiFee)";
 
 /// The loops that collect the demo's chain.
 pub(super) struct Collector {

@@ -26,7 +26,9 @@ pub(super) async fn examine(probe: &Probe, finality: Finality, head: u64) -> Opt
         Err(error) => {
             let failure = Failure::from(error);
             let message = format!("does not know the tag `{name}`: {}", failure.message);
-            probe.failure(Failure { message, ..failure }.hint("set `finality` to a depth in blocks, such as 64"))
+            probe.failure(
+                Failure { message, ..failure }.hint("set `finality` to a depth in blocks, such as 64"),
+            )
         }
     })
 }

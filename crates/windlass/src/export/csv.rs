@@ -87,7 +87,10 @@ mod tests {
         Box::new(csv).finish().expect("written");
         let text = String::from_utf8(out).expect("text");
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0], "block_number,log_index,block_hash,block_timestamp,transaction_hash,address,amount,note,ok");
+        assert_eq!(
+            lines[0],
+            "block_number,log_index,block_hash,block_timestamp,transaction_hash,address,amount,note,ok"
+        );
         assert!(lines[1].ends_with(",115792089237316195423570985008687907853269984665640564039457584007913129639935,\"a \"\"b\"\", c\",true"), "{}", lines[1]);
         assert!(lines[2].ends_with(",0,plain,false"), "{}", lines[2]);
         assert_eq!(lines.len(), 3);

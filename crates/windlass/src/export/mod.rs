@@ -60,7 +60,11 @@ trait RowWriter: Send {
 
 impl Export {
     /// Writes every row; says how many there were.
-    pub(crate) async fn write<W: Write + Send>(&self, store: &dyn Store, out: &mut W) -> Result<u64, Failure> {
+    pub(crate) async fn write<W: Write + Send>(
+        &self,
+        store: &dyn Store,
+        out: &mut W,
+    ) -> Result<u64, Failure> {
         let table = self.table(store).await?;
         let mut writer: Box<dyn RowWriter + '_> = match self.format {
             Format::Csv => Box::new(csv::Csv::begin(table.clone(), out)?),
@@ -125,7 +129,8 @@ fn choose(mut tables: Vec<Arc<TableSpec>>, event: Option<&str>) -> Result<Arc<Ta
     match (tables.len(), event) {
         (1, _) => Ok(tables.swap_remove(0)),
         (0, Some(event)) => {
-            let failure = Failure::coded(Code::IndexMissing, format_args!("the index has no event `{event}`"));
+            let failure =
+                Failure::coded(Code::IndexMissing, format_args!("the index has no event `{event}`"));
             Err(match nearest(event, names.iter().map(String::as_str)) {
                 Some(near) => failure.hint(format_args!("did you mean `{near}`?")),
                 None => failure.hint(format_args!("it has {}", known.join(", "))),

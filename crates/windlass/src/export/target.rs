@@ -49,7 +49,8 @@ impl Target {
                 let fail = |error: &io::Error| unwritable(&path, error);
                 let file = file.into_inner().map_err(|error| fail(error.error()))?;
                 file.as_file().sync_all().map_err(|error| fail(&error))?;
-                let named: Result<File, _> = if force { file.persist(&path) } else { file.persist_noclobber(&path) };
+                let named: Result<File, _> =
+                    if force { file.persist(&path) } else { file.persist_noclobber(&path) };
                 named.map(drop).map_err(|error| fail(&error.error))
             }
         }

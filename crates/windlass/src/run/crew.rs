@@ -37,7 +37,8 @@ impl Crew {
     /// Checks everything, opens the store, and takes the port.
     pub(super) async fn assemble(options: &RunOptions) -> Result<Self, Failure> {
         let (config, plays) = (&options.config, |role| options.roles.contains(&role));
-        let (drafts, endpoints) = if plays(Role::Collect) { checked(config).await? } else { Default::default() };
+        let (drafts, endpoints) =
+            if plays(Role::Collect) { checked(config).await? } else { Default::default() };
         let store = store::open(&config.database, Access::Work).await?;
         let is_watched = plays(Role::Collect) || plays(Role::Api);
         let watcher =
@@ -93,7 +94,8 @@ impl Crew {
 /// the contracts on it.
 async fn checked(config: &Config) -> Result<(Vec<Draft>, Vec<Endpoints>), Failure> {
     let drafts = Draft::all(config)?;
-    let wanted = config.chain.iter().filter(|(name, _)| drafts.iter().any(|draft| draft.chain_name == **name));
+    let wanted =
+        config.chain.iter().filter(|(name, _)| drafts.iter().any(|draft| draft.chain_name == **name));
     let endpoints =
         wanted.map(|(name, chain)| Endpoints::open(name, chain)).collect::<Result<Vec<_>, _>>()?;
     if !endpoints.is_empty() {

@@ -20,6 +20,7 @@ fn every_command_has_help() {
         "index pause",
         "index resume",
         "index drop",
+        "index rewind",
         "export",
         "jobs",
         "jobs list",

@@ -51,10 +51,11 @@ impl Backfiller {
         writes.splice(0..0, routing::writes(sorted));
         writes.push(Write::CompleteJob(range.job.ticket));
         // What was read from a chain can be read again, and the job with it.
-        self.settle(range, Commit::of(writes).relaxed(), Backfilled::Collected {
-            blocks: range.blocks,
-            events: events as u64,
-        })
+        self.settle(
+            range,
+            Commit::of(writes).relaxed(),
+            Backfilled::Collected { blocks: range.blocks, events: events as u64 },
+        )
         .await
     }
 
@@ -63,8 +64,8 @@ impl Backfiller {
         let jobs = pieces(range.blocks, size)
             .into_iter()
             .map(|piece| {
-                let payload = serde_json::to_string(&piece)
-                    .map_err(|error| CollectError::strange("a range", error))?;
+                let payload =
+                    serde_json::to_string(&piece).map_err(|error| CollectError::strange("a range", error))?;
                 Ok(NewJob::new(range.job.queue.clone(), LaneKey::new(piece.lane_key())?, payload))
             })
             .collect::<Result<Vec<_>, CollectError>>()?;
@@ -125,7 +126,8 @@ impl Backfiller {
 
     /// Records that a range has failed; when even that cannot be written, all is over.
     async fn fail(&mut self, range: &Range, error: &str) -> Result<Backfilled, CollectError> {
-        self.entropy = self.entropy.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(range.blocks.from | 1);
+        self.entropy =
+            self.entropy.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(range.blocks.from | 1);
         let failure = JobFailure {
             ticket: range.job.ticket,
             error: format!("blocks {} to {}: {error}", range.blocks.from, range.blocks.to),
@@ -152,7 +154,6 @@ fn pieces(blocks: BlockRange, size: u64) -> Vec<BlockRange> {
     }
     pieces
 }
-
 
 #[cfg(test)]
 mod tests {

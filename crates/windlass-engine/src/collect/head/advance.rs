@@ -6,9 +6,7 @@ use windlass_core::chain::{Address, BlockHeader};
 use windlass_core::commit::{Commit, Write};
 use windlass_core::cursor::CursorRule;
 use windlass_core::event::LogEvent;
-use windlass_core::reader::{
-    BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan,
-};
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan};
 use windlass_core::route::Sorted;
 
 use super::{Followed, Follower, Step};
@@ -38,8 +36,7 @@ impl Follower {
         let Some(newest) = run.headers.last().map(BlockHeader::block_ref) else {
             return Ok(Followed::Idle);
         };
-        let advanced =
-            Followed::Advanced { blocks: run.headers.len() as u64, events: run.events as u64 };
+        let advanced = Followed::Advanced { blocks: run.headers.len() as u64, events: run.events as u64 };
         let mut writes = vec![Write::AdvanceCursor {
             name: self.chain.names.head.clone(),
             to: ledger::at(newest),

@@ -158,8 +158,7 @@ impl Follower {
 
     async fn take_lease(&mut self) -> Result<Option<Lease>, CollectError> {
         let (names, options) = (&self.chain.names, &self.chain.options);
-        self.lease =
-            self.chain.store.acquire_lease(&names.lease, &options.owner, options.lease_ttl).await?;
+        self.lease = self.chain.store.acquire_lease(&names.lease, &options.owner, options.lease_ttl).await?;
         Ok(self.lease.clone())
     }
 

@@ -26,8 +26,7 @@ impl Follower {
         plan: &Plan,
     ) -> Result<Followed, CollectError> {
         let (names, finalized) = (&self.chain.names, sight.finalized.block_ref());
-        let standing =
-            Standing { head: finalized.number, settled: finalized.number, ..Standing::default() };
+        let standing = Standing { head: finalized.number, settled: finalized.number, ..Standing::default() };
         let new = plan.replan(&self.chain.wanted(plan).await?, &standing);
         let recheck_from = self.known(finalized.number.saturating_sub(RECHECK_BELOW_BLOCKS)).await?;
         let mut writes = ledger::change(names, (plan, &new), &standing.next_blocks)?;
@@ -85,8 +84,7 @@ impl Follower {
     }
 
     async fn standing(&self, step: &Step) -> Result<Standing, CollectError> {
-        let next_blocks =
-            ledger::next_blocks(&*self.chain.store, &self.chain.names, &step.plan).await?;
+        let next_blocks = ledger::next_blocks(&*self.chain.store, &self.chain.names, &step.plan).await?;
         let rechecked = ledger::block(&*self.chain.store, &self.chain.names.recheck).await?;
         let settled = step.sight.finalized.number.min(rechecked.map_or(0, |block| block.number));
         Ok(Standing { head: step.position.number, settled, next_blocks })

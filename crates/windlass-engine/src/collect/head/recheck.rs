@@ -4,9 +4,9 @@
 
 use std::collections::BTreeSet;
 
+use windlass_core::chain::BlockRef;
 use windlass_core::commit::{Commit, Write};
 use windlass_core::cursor::CursorRule;
-use windlass_core::chain::BlockRef;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, LogSpan};
 
@@ -46,6 +46,11 @@ impl Follower {
         let mut differing = compare::differing_blocks(&*chain.store, &routing, blocks, &found).await?;
         differing = differing.into_iter().take(MAX_MENDED_BLOCKS).collect();
         let (mut writes, mended) = self.mend(&routing, &differing).await?;
+        // The chain may have been reorganised past what is final while it was looked at:
+        // that is nothing to mend.
+        if !self.is_canonical(&step.position).await? {
+            return Ok(Followed::Idle);
+        }
         // What was mended may tell of contracts that nobody knew: then there is more to see.
         if mended == 0 {
             writes.extend(self.passed(end.block.block_ref()));

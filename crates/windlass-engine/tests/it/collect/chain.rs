@@ -26,8 +26,7 @@ pub(crate) const FACTORY: Address = Address::repeat_byte(0xfa);
 const STRANGER: Address = Address::repeat_byte(0x5a);
 
 /// The events, as a user writes them.
-pub(crate) const FEES: &str =
-    "FeesCollected(address indexed token, address indexed integrator, uint256 integratorFee, uint256 lifiFee)";
+pub(crate) const FEES: &str = "FeesCollected(address indexed token, address indexed integrator, uint256 integratorFee, uint256 lifiFee)";
 pub(crate) const MADE: &str = "Made(uint256 indexed number, address child)";
 pub(crate) const NOTED: &str = "Noted(uint64 indexed number, string text)";
 
@@ -212,7 +211,8 @@ impl State {
         let hash = keccak256([parent_hash.as_slice(), &self.made.to_be_bytes()].concat());
         let timestamp_s = 1_700_000_000 + number * BLOCK_TIME_S + self.delay_s;
         let block = BlockRef { number, hash };
-        let logs = drafts.into_iter().zip(0..).map(|(draft, index)| self.log(block, index, timestamp_s, draft));
+        let logs =
+            drafts.into_iter().zip(0..).map(|(draft, index)| self.log(block, index, timestamp_s, draft));
         let logs: Vec<_> = logs.collect();
         let mut bloom = Bloom::default();
         for (log, _) in &logs {
@@ -240,7 +240,8 @@ impl State {
             }
             11.. => {
                 let (child, fee) = (self.child(), self.fee());
-                let meaning = if child == STRANGER { Meaning::Nothing } else { Meaning::ChildFee(fee.clone()) };
+                let meaning =
+                    if child == STRANGER { Meaning::Nothing } else { Meaning::ChildFee(fee.clone()) };
                 (child, fee.topics(), fee.data(), meaning)
             }
             0..=4 => {
@@ -287,16 +288,17 @@ impl State {
             let tells = |meaning: &Meaning| matches!(meaning, Meaning::Made(_, made) if *made == child);
             block.is_some_and(|block| block.logs.iter().any(|(_, meaning)| tells(meaning)))
         };
-        let is_there = |(made, number, child): &(u64, u64, Address)| *made == self.made || made_in(*number, *child);
-        let there: Vec<Address> = self.children.iter().filter(|child| is_there(child)).map(|child| child.2).collect();
+        let is_there =
+            |(made, number, child): &(u64, u64, Address)| *made == self.made || made_in(*number, *child);
+        let there: Vec<Address> =
+            self.children.iter().filter(|child| is_there(child)).map(|child| child.2).collect();
         let which = self.random.random_range(0..there.len().max(1));
         there.get(which).copied().unwrap_or(STRANGER)
     }
 
     fn fee(&mut self) -> Fee {
         let wide = self.random.random_bool(0.1);
-        let mut amount =
-            || if wide { U256::MAX } else { U256::from(self.random.random_range(0..u128::MAX)) };
+        let mut amount = || if wide { U256::MAX } else { U256::from(self.random.random_range(0..u128::MAX)) };
         let fees = [amount(), amount()];
         Fee {
             token: Address::with_last_byte(self.random.random_range(0..3)),

@@ -75,7 +75,11 @@ impl Endpoint {
 
     fn fail(&self) -> Result<(), ChainError> {
         for (what, kind, percent) in [
-            ("unreachable", ChainErrorKind::Unreachable, (|t: &Trouble| t.unreachable) as fn(&Trouble) -> u32),
+            (
+                "unreachable",
+                ChainErrorKind::Unreachable,
+                (|t: &Trouble| t.unreachable) as fn(&Trouble) -> u32,
+            ),
             ("rate limited", ChainErrorKind::RateLimited, |t| t.limited),
             ("malformed", ChainErrorKind::Malformed, |t| t.malformed),
         ] {

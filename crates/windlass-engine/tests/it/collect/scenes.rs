@@ -1,2 +1,1 @@
 //! Single scenes, each with one thing that can go wrong.
-

@@ -1,6 +1,5 @@
 //! Random scripts. In the end all trouble stops, and the tables must equal the chain.
 
-
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use windlass_core::commit::{Commit, Write};
@@ -82,12 +81,7 @@ fn note(counts: &mut Counts, what: &'static str) {
     *counts.entry(what).or_default() += 1;
 }
 
-async fn birth(
-    world: &World,
-    database: &dyn Harness,
-    births: &mut u32,
-    random: &mut StdRng,
-) -> Process {
+async fn birth(world: &World, database: &dyn Harness, births: &mut u32, random: &mut StdRng) -> Process {
     *births += 1;
     let wanted = [0; 4].map(|_| random.random_bool(0.7));
     world.process(&format!("process-{births}"), database.open().await, Choice(wanted))
@@ -170,7 +164,9 @@ async fn finish(
         }
         let range = last.backfillers[0].step().await;
         match (head, range) {
-            (Ok(Followed::Idle), Ok(Backfilled::Idle)) if rounds == 0 => return world.difference(&*store).await,
+            (Ok(Followed::Idle), Ok(Backfilled::Idle)) if rounds == 0 => {
+                return world.difference(&*store).await;
+            }
             (Ok(Followed::Idle), Ok(Backfilled::Idle)) => {
                 // What was planned above the last final block can be claimed when that has moved on.
                 rounds -= 1;
@@ -252,4 +248,3 @@ async fn a_commit_torn_in_two_is_found_out() {
     }
     panic!("100 scripts passed although commits were torn: {counts:#?}");
 }
-

@@ -117,7 +117,7 @@ impl World {
             entry(&self.notes, ODD, STARTS[2]),
         ];
         let chosen = all.into_iter().zip(wanted).filter(|(_, wanted)| *wanted).map(|(entry, _)| entry);
-        let made = wanted[3].then(|| CatalogEntry::of_index(&self.made, |_| STARTS[3])).unwrap_or_default();
+        let made = if wanted[3] { CatalogEntry::of_index(&self.made, |_| STARTS[3]) } else { Vec::new() };
         Catalog::new(self.chain.id(), chosen.chain(made))
     }
 
@@ -136,7 +136,9 @@ impl World {
         let chain = Arc::new(chain.expect("good names"));
         Process {
             follower: Follower::new(chain.clone(), None),
-            backfillers: (0..2).map(|n| Backfiller::new(chain.clone(), owner(&format!("range-{n}")))).collect(),
+            backfillers: (0..2)
+                .map(|n| Backfiller::new(chain.clone(), owner(&format!("range-{n}"))))
+                .collect(),
         }
     }
 

@@ -13,6 +13,7 @@ use windlass_devnet::faults::{Kind, Plan};
 use windlass_engine::collect::backfill::Backfilled;
 use windlass_engine::collect::error::CollectError;
 use windlass_engine::collect::head::Followed;
+use windlass_engine::collect::rewind::Rewound;
 use windlass_engine::supervise::{Ending, Supervisor};
 use windlass_testkit::harness::Harness;
 
@@ -30,7 +31,10 @@ async fn a_reorg_is_taken_back_and_the_new_branch_stored() {
         .chain
         .reorg(4, &ReorgOptions { return_to_pool: false, ..ReorgOptions::default() })
         .expect("a reorg");
-    assert_eq!(worker.follower.step().await.expect("a step"), Followed::Reorganised { depth: 4, retracted: 8 });
+    assert_eq!(
+        worker.follower.step().await.expect("a step"),
+        Followed::Reorganised { depth: 4, retracted: 8 }
+    );
     assert!(reach_head(&mut worker).await);
     assert_eq!(world.difference(&*store).await, None);
 }
@@ -165,6 +169,25 @@ async fn a_reorg_past_finality_stops_deletes_nothing_and_heals() {
     assert!(matches!(refused.retry(), RetryAdvice::After(_)), "the endpoint may be right again");
     assert_eq!(worker.backfiller.step().await.expect("a step"), Backfilled::Halted);
     assert_eq!(world.rows(&*store).await, before);
+}
+
+#[tokio::test]
+async fn an_operator_goes_back_past_finality_and_it_is_collected_anew() {
+    let world = World::new(1).await;
+    let store = world.database().await.open().await;
+    let mut worker = world.worker("a", store.clone());
+    (0..70).for_each(|_| world.mine(1));
+    assert!(reach_head(&mut worker).await);
+    let deep = ReorgOptions { allow_finalized: true, return_to_pool: false, ..ReorgOptions::default() };
+    world.chain.reorg(68, &deep).expect("a reorg");
+    let ancestor = world.chain.head().number() - 69;
+    assert!(worker.follower.step().await.is_err(), "it stands still");
+    let operator = world.collected_chain("operator", store.clone());
+    assert_eq!(operator.rewind(ancestor).await.expect("an answer"), Rewound::InUse);
+    worker.follower.release().await;
+    assert!(matches!(operator.rewind(ancestor).await, Ok(Rewound::Done { rows: 1.. })));
+    assert!(reach_head(&mut worker).await);
+    assert_eq!(world.difference(&*store).await, None);
 }
 
 #[tokio::test]

@@ -113,7 +113,12 @@ impl World {
         reader: Arc<dyn ChainReader>,
     ) -> Arc<CollectedChain> {
         let (table, decoder) = self.table();
-        let entry = CatalogEntry { table, decoder, emitter: Emitter::Contract(self.contract), start: self.start_block };
+        let entry = CatalogEntry {
+            table,
+            decoder,
+            emitter: Emitter::Contract(self.contract),
+            start: self.start_block,
+        };
         let options = CollectOptions {
             lease_ttl: LEASE_TTL,
             historical_interval: Duration::from_millis(1),

@@ -96,7 +96,8 @@ fn replace(path: &Path, text: &str) -> Result<(), Failure> {
     let fail = |error: std::io::Error| unwritable(path, &error);
     // Through a link to where the file really is, so that the link stays one.
     let path_itself = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let folder = path_itself.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder =
+        path_itself.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     let builder = builder.prefix(".windlass-");
     if let Ok(file) = std::fs::metadata(&path_itself) {

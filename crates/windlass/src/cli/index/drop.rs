@@ -60,6 +60,7 @@ fn refuse_wanted(config: &Config, name: &IndexName, stored: &Stored) -> Result<(
     if change::conflict(&draft, &stored.tables, &stored.plan_of(draft.chain())).is_some() {
         return Ok(());
     }
-    Err(Failure::refused(format_args!("index {name} is configured, and would be collected anew"))
-        .hint(format_args!("remove `[index.{name}]` first; `windlass index pause {name}` stops it for a while")))
+    Err(Failure::refused(format_args!("index {name} is configured, and would be collected anew")).hint(
+        format_args!("remove `[index.{name}]` first; `windlass index pause {name}` stops it for a while"),
+    ))
 }

@@ -6,6 +6,7 @@ pub(crate) mod inspect;
 pub(crate) mod list;
 mod pause;
 mod resume;
+mod rewind;
 pub(crate) mod section;
 mod show;
 
@@ -37,6 +38,8 @@ enum Verb {
     Resume(resume::Args),
     /// Remove what was collected of an index
     Drop(drop::Args),
+    /// Take back everything of a chain above a block, to be collected anew
+    Rewind(rewind::Args),
 }
 
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
@@ -47,6 +50,7 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
         Verb::Pause(args) => pause::run(args, global).await,
         Verb::Resume(args) => resume::run(args, global).await,
         Verb::Drop(args) => drop::run(args, global).await,
+        Verb::Rewind(args) => rewind::run(args, global).await,
     }
 }
 

@@ -31,7 +31,9 @@ pub(super) async fn change(name: &IndexName, global: &Global, pause: bool) -> Re
     store.close().await;
     let word = if pause { "paused" } else { "resumed" };
     let text = match changed? {
-        true => format!("{word} {name}; a process that collects it notices at its next look, within the poll interval\n"),
+        true => format!(
+            "{word} {name}; a process that collects it notices at its next look, within the poll interval\n"
+        ),
         false if pause => format!("{name} is paused already\n"),
         false => format!("{name} is not paused\n"),
     };
@@ -45,7 +47,9 @@ async fn set(store: &dyn Store, config: &Config, name: &IndexName, pause: bool) 
     let view = overview.index(name.identifier());
     let view = view.ok_or_else(|| export::missing(name.identifier(), known()))?;
     if view.state == IndexState::Removed {
-        return Err(Failure::refused(format_args!("index {name} is not configured: it is not collected anyway")));
+        return Err(Failure::refused(format_args!(
+            "index {name} is not configured: it is not collected anyway"
+        )));
     }
     let key = paused_key(name.identifier().as_str()).map_err(Failure::unexpected)?;
     if store.state(&key).await?.is_some() == pause {

@@ -14,8 +14,7 @@ use crate::config::index::start::Start;
 use crate::failure::Failure;
 
 /// The event that the fee collector collects.
-const EVENT: &str =
-    "FeesCollected(address indexed token, address indexed integrator, uint256 integratorFee, uint256 lifiFee)";
+const EVENT: &str = "FeesCollected(address indexed token, address indexed integrator, uint256 integratorFee, uint256 lifiFee)";
 /// What the index is called: its table is `fees_fees_collected`.
 const INDEX: &str = "fees";
 
@@ -88,7 +87,9 @@ impl Carried {
             log_level,
             notes: Vec::new(),
         });
-        reader.notes.push("RPC_URL may hold a key and stays where it is: the file refers to the variable".to_owned());
+        reader
+            .notes
+            .push("RPC_URL may hold a key and stays where it is: the file refers to the variable".to_owned());
         reader.not_carried();
         match carried {
             Some(carried) if reader.problems.is_empty() => Ok(Self { notes: reader.notes, ..carried }),
@@ -152,7 +153,9 @@ impl<V: Fn(&str) -> Option<String>> Reader<V> {
         let number = match text.trim().parse::<u64>() {
             Ok(number) if number > 0 => number,
             _ => {
-                self.notes.push(format!("{variable}: `{text}` is no number above 0, so the default {default} is taken"));
+                self.notes.push(format!(
+                    "{variable}: `{text}` is no number above 0, so the default {default} is taken"
+                ));
                 return default;
             }
         };
@@ -217,8 +220,9 @@ mod tests {
         let config = config(&[]);
         let (name, chain) = config.chain.first_key_value().expect("a chain");
         assert_eq!((name.to_string().as_str(), chain.batch_size.get()), ("polygon", 100));
-        let seconds = [chain.lease_ttl.get(), chain.historical_poll_interval.get(), chain.realtime_poll_interval.get()]
-            .map(|time| time.as_secs());
+        let seconds =
+            [chain.lease_ttl.get(), chain.historical_poll_interval.get(), chain.realtime_poll_interval.get()]
+                .map(|time| time.as_secs());
         assert_eq!(seconds, [120, 5, 60]);
         assert_eq!((config.api.listen.0.port(), config.log.level.as_str()), (9_999, "debug"));
         let index = config.index.values().next().expect("an index");
@@ -236,15 +240,17 @@ mod tests {
             ("LOG_LEVEL", "WARN"),
         ]);
         let chain = config.chain.values().next().expect("a chain");
-        let ms = [chain.lease_ttl.get(), chain.historical_poll_interval.get(), chain.realtime_poll_interval.get()]
-            .map(|time| time.as_millis());
+        let ms =
+            [chain.lease_ttl.get(), chain.historical_poll_interval.get(), chain.realtime_poll_interval.get()]
+                .map(|time| time.as_millis());
         assert_eq!((chain.batch_size.get(), ms), (10, [30_000, 20_000, 1_500]));
         assert_eq!((config.api.listen.0.port(), config.log.level.as_str()), (8_000, "warn"));
     }
 
     #[test]
     fn numbers_that_are_none_fall_back_and_are_named() {
-        let carried = read(&[("BATCH_SIZE", "many"), ("API_PORT", "0"), ("JOB_LEASE_TTL_MS", "5")]).expect("complete");
+        let carried =
+            read(&[("BATCH_SIZE", "many"), ("API_PORT", "0"), ("JOB_LEASE_TTL_MS", "5")]).expect("complete");
         assert_eq!((carried.batch_size, carried.api_port, carried.lease_ttl_ms), (100, 9_999, 1_000));
         let named = carried.notes().iter().filter(|note| note.contains("is taken"));
         assert_eq!(named.count(), 3, "{:?}", carried.notes());
@@ -263,7 +269,8 @@ mod tests {
 
     #[test]
     fn what_has_no_counterpart_comes_with_advice() {
-        let carried = read(&[("MONGO_URI", "mongodb://x"), ("APP_ENV", "dev"), ("DEV_MULTIPLE_WORKERS", "1")]);
+        let carried =
+            read(&[("MONGO_URI", "mongodb://x"), ("APP_ENV", "dev"), ("DEV_MULTIPLE_WORKERS", "1")]);
         let notes = carried.expect("complete").notes.join("\n");
         for word in ["MONGO_URI", "APP_ENV", "DEV_MULTIPLE_WORKERS", "`[database]`", "--role collect"] {
             assert!(notes.contains(word), "{notes}");

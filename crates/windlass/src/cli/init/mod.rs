@@ -223,7 +223,8 @@ mod tests {
     fn an_endpoint_is_filled_in() {
         for (id, name) in [(137, "polygon"), (99_999, "chain_99999"), (31_337, "local")] {
             let mut template = Template::example();
-            fill_in_chain(&mut template, ChainId::new(id).expect("an id"), "env:RPC", None).expect("filled in");
+            fill_in_chain(&mut template, ChainId::new(id).expect("an id"), "env:RPC", None)
+                .expect("filled in");
             let config: Config = toml::from_str(&template.text()).expect("a configuration");
             let (found, chain) = config.chain.first_key_value().expect("a chain");
             assert_eq!((found.to_string().as_str(), chain.id.as_u64()), (name, id));

@@ -70,7 +70,10 @@ mod tests {
         assert_eq!((name.to_string().as_str(), chain.batch_size.get()), ("polygon", 10));
         assert_eq!(config.api.listen.0.port(), 8_000);
         assert_eq!(config.index.len(), 1);
-        assert!(text.contains("\nurl = \"sqlite:x.db\"\n") && text.contains("keep it out of this file"), "{text}");
+        assert!(
+            text.contains("\nurl = \"sqlite:x.db\"\n") && text.contains("keep it out of this file"),
+            "{text}"
+        );
         assert!(!text.contains("index.fees") && text.contains("[log]"), "{text}");
     }
 

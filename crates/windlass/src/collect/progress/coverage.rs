@@ -116,14 +116,10 @@ mod tests {
     /// Blocks 10 to 99 in a campaign that is claimed up to 49, and a head that goes on from 100.
     fn ledger(open: &[BlockRange], dead: &[BlockRange]) -> Ledger {
         let id = source("t");
-        let campaign =
-            Campaign { id: 1, blocks: range(10, 99), sources: BTreeSet::from([id.clone()]) };
+        let campaign = Campaign { id: 1, blocks: range(10, 99), sources: BTreeSet::from([id.clone()]) };
         let begun = Source { start: 10, claimed: BlockSet::EMPTY, head_from: Some(100) };
-        let plan = Plan {
-            sources: BTreeMap::from([(id, begun)]),
-            campaigns: vec![campaign],
-            ..Plan::default()
-        };
+        let plan =
+            Plan { sources: BTreeMap::from([(id, begun)]), campaigns: vec![campaign], ..Plan::default() };
         let ranges = Ranges {
             next: Some(50),
             open: BlockSet::from(open.to_vec()),

@@ -15,8 +15,8 @@
 
 mod coverage;
 mod ports;
-mod read;
 pub(crate) mod rate;
+mod read;
 pub(crate) mod watch;
 
 use serde::Serialize;
@@ -86,7 +86,8 @@ impl ChainView {
         let halted = self.halt.iter().map(|halt| (Code::FinalityViolated, halt.reason.clone()));
         let ranges = self.dead_ranges;
         let plural = if ranges == 1 { " was" } else { "s were" };
-        let dead = (ranges > 0).then(|| (Code::RangesMissing, format!("{ranges} block range{plural} given up")));
+        let dead =
+            (ranges > 0).then(|| (Code::RangesMissing, format!("{ranges} block range{plural} given up")));
         halted.chain(dead)
     }
 }

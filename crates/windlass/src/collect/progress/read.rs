@@ -214,7 +214,8 @@ impl IndexLook<'_> {
         let names: BTreeSet<&Identifier> = tables.iter().map(|table| &table.name).collect();
         let head = self.chain.head.unwrap_or(0);
         let coverage = self.ledger.coverage(head, |source| names.contains(&source.table));
-        let configured = self.known.indexes.iter().find(|index| index.name == name && index.chain == self.chain.id);
+        let configured =
+            self.known.indexes.iter().find(|index| index.name == name && index.chain == self.chain.id);
         let start = coverage.start.or_else(|| configured.and_then(|index| index.start));
         let blocks_total = start.map_or(0, |start| (head + 1).saturating_sub(start));
         let missing = if coverage.start.is_some() { coverage.missing.count() } else { blocks_total };

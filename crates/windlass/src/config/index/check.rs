@@ -136,7 +136,8 @@ mod tests {
     const CHAIN: &str = "[chain.polygon]\nid = 137\nrpc = ['http://h']\n";
 
     fn problems(index: &str) -> Vec<String> {
-        let (table, _) = file::parse(std::path::Path::new("w.toml"), &format!("{CHAIN}[index.fees]\n{index}"));
+        let (table, _) =
+            file::parse(std::path::Path::new("w.toml"), &format!("{CHAIN}[index.fees]\n{index}"));
         let config = typed::read(table.clone()).expect("typed");
         check(&config, &table).iter().map(ToString::to_string).collect()
     }
@@ -155,7 +156,8 @@ mod tests {
 
     #[test]
     fn every_problem_is_named_with_its_line() {
-        let found = problems(&index(ONE, "events = ['E(adress a)', 'F()', 'G(']").replace("polygon", "polgon"));
+        let found =
+            problems(&index(ONE, "events = ['E(adress a)', 'F()', 'G(']").replace("polygon", "polgon"));
         assert_eq!(found.len(), 3, "{found:#?}");
         assert_eq!(
             found[0],
@@ -169,7 +171,10 @@ mod tests {
     fn events_have_to_go_together() {
         for (events, told) in [
             ("", "index.fees.events: no event is named"),
-            ("events = ['E(uint a)', 'E(uint256 b)']", "index.fees.events: event `E(uint256)` is named twice"),
+            (
+                "events = ['E(uint a)', 'E(uint256 b)']",
+                "index.fees.events: event `E(uint256)` is named twice",
+            ),
         ] {
             let found = problems(&index(ONE, events));
             assert!(found.len() == 1 && found[0].contains(told), "{found:#?}");

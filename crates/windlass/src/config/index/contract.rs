@@ -62,7 +62,8 @@ pub(crate) fn parse_address(text: &str) -> Result<Address, String> {
     let is_mixed = digits.contains(|c: char| c.is_ascii_lowercase())
         && digits.contains(|c: char| c.is_ascii_uppercase());
     if is_mixed {
-        let refusal = format!("the checksum of `{text}` is wrong: look for a slip, or write it in lower case");
+        let refusal =
+            format!("the checksum of `{text}` is wrong: look for a slip, or write it in lower case");
         return Address::parse_checksummed(text, None).map_err(|_| refusal);
     }
     digits.parse().map_err(|error| format!("`{text}` is no address: {error}"))

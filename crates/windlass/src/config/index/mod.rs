@@ -136,7 +136,8 @@ impl JsonSchema for IndexName {
 mod tests {
     use super::*;
 
-    const FEES: &str = "chain = 'polygon'\ncontract = '0xbD6C7B0d2f68c2b7805d88388319cfB6EcB50eA9'\nstart = 78600000\n";
+    const FEES: &str =
+        "chain = 'polygon'\ncontract = '0xbD6C7B0d2f68c2b7805d88388319cfB6EcB50eA9'\nstart = 78600000\n";
 
     #[test]
     fn an_index_reads_back_as_it_was_written() {

@@ -5,7 +5,8 @@ use crate::binary::{Folder, hide_numbers};
 
 /// What is said of indexes and of what is final.
 fn ours(text: &str) -> String {
-    let is_ours = |line: &&str| line.contains("index.") || line.contains("finalized") || line.contains("hint");
+    let is_ours =
+        |line: &&str| line.contains("index.") || line.contains("finalized") || line.contains("hint");
     let lines: String = text.lines().filter(is_ours).map(|line| format!("{line}\n")).collect();
     hide_numbers(&lines, "127.0.0.1:")
 }

@@ -37,7 +37,8 @@ async fn rows_come_in_every_format() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rows_are_chosen_by_block_and_by_time() {
     let folder = collected().await;
-    let lines = |more: &[&str]| folder.run(&[&["export", "fees"][..], more].concat()).stdout.lines().count() - 1;
+    let lines =
+        |more: &[&str]| folder.run(&[&["export", "fees"][..], more].concat()).stdout.lines().count() - 1;
     assert_eq!(lines(&[]), 10);
     assert_eq!(lines(&["--from", "10"]), 4);
     assert_eq!(lines(&["--from", "10", "--to", "10"]), 1);
@@ -50,7 +51,10 @@ async fn rows_are_chosen_by_block_and_by_time() {
 async fn what_cannot_be_exported_is_told_and_no_file_is_harmed() {
     let folder = collected().await;
     insta::assert_snapshot!("export_missing", folder.run(&["export", "feees"]).shown());
-    insta::assert_snapshot!("export_event", folder.run(&["export", "fees", "--event", "FeeCollected"]).shown());
+    insta::assert_snapshot!(
+        "export_event",
+        folder.run(&["export", "fees", "--event", "FeeCollected"]).shown()
+    );
     folder.write("mine.csv", "mine");
     insta::assert_snapshot!("export_exists", folder.run(&["export", "fees", "--output", "mine.csv"]).shown());
     assert_eq!(folder.read("mine.csv"), "mine");

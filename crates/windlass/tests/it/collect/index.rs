@@ -99,7 +99,8 @@ async fn an_index_is_added_to_the_file_and_only_that_is_collected() {
     let shown = wait_until_collected(&folder, "withdrawn", 20);
     assert_eq!(shown["start"], 3, "where the contract was deployed");
     stop(running);
-    let missing = ["index", "add", "b", "--contract", "0x00000000000000000000000000000000000000aa", "--event", "E()"];
+    let missing =
+        ["index", "add", "b", "--contract", "0x00000000000000000000000000000000000000aa", "--event", "E()"];
     let ran = folder.run(&missing);
     assert!(ran.stderr.contains("error[W0205]"), "{}", ran.shown());
     assert_eq!(folder.read("windlass.toml"), after);
@@ -108,7 +109,10 @@ async fn an_index_is_added_to_the_file_and_only_that_is_collected() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dropped_index_is_gone_and_can_be_collected_again() {
     let (world, folder) = collected().await;
-    insta::assert_snapshot!("index_drop_configured", folder.run(&["index", "drop", "fees", "--data", "--yes"]).shown());
+    insta::assert_snapshot!(
+        "index_drop_configured",
+        folder.run(&["index", "drop", "fees", "--data", "--yes"]).shown()
+    );
     assert_eq!(folder.run(&["index", "drop", "fees", "--data"]).code, Some(2), "--yes is wanted");
     let config = folder.read("windlass.toml");
     folder.write("windlass.toml", &world.chain_section());

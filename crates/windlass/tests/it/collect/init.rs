@@ -32,7 +32,18 @@ async fn the_chain_has_the_name_that_was_given_and_the_start_too() {
     let world = World::start().await;
     let (url, contract) = (world.url(), world.contract.to_string());
     let folder = Folder::new();
-    let base = ["init", "--dry-run", "--rpc", &url, "--chain-name", "mine", "--contract", &contract, "--event", EVENT];
+    let base = [
+        "init",
+        "--dry-run",
+        "--rpc",
+        &url,
+        "--chain-name",
+        "mine",
+        "--contract",
+        &contract,
+        "--event",
+        EVENT,
+    ];
     for (start, line) in [("7", "\nstart = 7\n"), ("deployment", "\nstart = \"deployment\"\n")] {
         let ran = folder.run(&[&base[..], &["--start", start]].concat());
         for part in ["[chain.mine]", "chain = \"mine\"", "[index.contract]", line] {

@@ -4,7 +4,7 @@ use windlass_devnet::chain::ReorgOptions;
 
 use super::http::{get, url_in};
 use super::world::{FINALITY, World, until, wait_until, wait_until_collected};
-use crate::binary::{Folder, hide_numbers};
+use crate::binary::{Folder, Running, hide_numbers};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn everything_is_collected_and_a_restart_goes_on_from_there() {
@@ -138,4 +138,22 @@ async fn a_reorg_past_finality_stops_the_chain_and_says_so() {
     assert!(body.contains("W0206") && body.contains("chain local"), "{body}");
     let status = folder.run(&["status"]);
     assert!(status.stdout.contains("warning[W0206]: local: "), "{}", status.stdout);
+    rewind(&world, &folder, running);
+}
+
+/// What an operator does then.
+fn rewind(world: &World, folder: &Folder, running: Running) {
+    let typed = |to: &'static str| ["index", "rewind", "--chain", "local", "--to", to, "--yes"];
+    insta::assert_snapshot!("rewind_running", folder.run(&typed("15")).shown());
+    running.signal("TERM");
+    assert_eq!(running.end().0.code(), Some(0));
+    let differs = folder.run(&typed("20"));
+    assert!(differs.stderr.contains("choose a lower block"), "{}", differs.shown());
+    insta::assert_snapshot!("rewind", folder.run(&typed("15")).shown());
+    insta::assert_snapshot!("rewind_nothing", folder.run(&typed("15")).shown());
+    let mut running = folder.start(&["run", "--role", "collect"]);
+    running.wait_for("running");
+    wait_until(folder, "fees", |shown| shown["lag_blocks"] == 0 && shown["state"] == "realtime");
+    world.pay(2);
+    wait_until_collected(folder, "fees", 14);
 }

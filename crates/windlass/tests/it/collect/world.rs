@@ -18,8 +18,7 @@ sol! {
 }
 
 /// The event as the users write it.
-pub(crate) const EVENT: &str =
-    "FeesCollected(address indexed token, address indexed integrator, uint256 integratorFee, uint256 lifiFee)";
+pub(crate) const EVENT: &str = "FeesCollected(address indexed token, address indexed integrator, uint256 integratorFee, uint256 lifiFee)";
 /// So many blocks behind the head are not final.
 pub(crate) const FINALITY: u64 = 5;
 /// However slow the machine, what a test looks for comes about by then.

@@ -10,8 +10,8 @@ use std::process::Output;
 use alloy_primitives::{Address, B256};
 use serde_json::Value;
 
-use windlass_testkit::foundry::cast;
 use super::served::Served;
+use windlass_testkit::foundry::cast;
 
 /// A served chain, and cast pointed at it.
 struct Caster {

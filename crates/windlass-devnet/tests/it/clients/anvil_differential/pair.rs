@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::script::Sent;
-use windlass_testkit::foundry::Anvil;
 use crate::clients::peer::Peer;
 use crate::clients::served::Served;
+use windlass_testkit::foundry::Anvil;
 
 /// Makes anvil the chain that the devnet is by default. Its base fee is that of block 1, since
 /// it does not apply EIP-1559 to its genesis block; first come, first served is how the

@@ -1,0 +1,107 @@
+//! An operator's way back to an earlier block: everything above it is taken back, and
+//! collected again from there.
+//!
+//! It is for a chain that was reorganised past what was final. Everything happens in
+//! one commit, under the chain's lease: nobody may be collecting the chain meanwhile.
+
+use windlass_core::chain::{BlockHeader, BlockRef};
+use windlass_core::commit::{Commit, Write, Written};
+use windlass_core::lease::Lease;
+use windlass_core::name::CursorName;
+use windlass_core::plan::Standing;
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind};
+
+use super::chain::{CollectedChain, Fact, REMOVED};
+use super::error::CollectError;
+use super::ledger;
+
+/// What was done, or why nothing was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rewound {
+    /// Everything above the block was taken back.
+    Done {
+        /// How many rows that were.
+        rows: u64,
+    },
+    /// Somebody is collecting the chain.
+    InUse,
+    /// There is nothing above the block.
+    NothingAbove {
+        /// The last block that was followed, if there is one.
+        position: Option<u64>,
+    },
+    /// The stored block is not the chain's: a lower one is needed.
+    Differs {
+        /// The block that is stored.
+        stored: BlockRef,
+        /// The block that the chain has.
+        found: BlockRef,
+    },
+}
+
+impl CollectedChain {
+    /// Goes back to a block that the store and the chain share.
+    pub async fn rewind(&self, to: u64) -> Result<Rewound, CollectError> {
+        let ttl = self.options.lease_ttl;
+        let lease = self.store.acquire_lease(&self.names.lease, &self.options.owner, ttl).await?;
+        let Some(lease) = lease else { return Ok(Rewound::InUse) };
+        let done = self.rewind_under(&lease, to).await;
+        self.store.release_lease(&lease).await?;
+        done
+    }
+
+    async fn rewind_under(&self, lease: &Lease, to: u64) -> Result<Rewound, CollectError> {
+        let position = ledger::block(&*self.store, &self.names.head).await?;
+        let Some(position) = position.filter(|position| position.number > to) else {
+            return Ok(Rewound::NothingAbove { position: position.map(|position| position.number) });
+        };
+        let header = self.block_of_chain(to).await?;
+        let target = header.block_ref();
+        if let Some(stored) = self.stored_block(to).await?.filter(|stored| *stored != target) {
+            return Ok(Rewound::Differs { stored, found: target });
+        }
+        let old = ledger::plan(&*self.store, &self.names).await?;
+        let next_blocks = ledger::next_blocks(&*self.store, &self.names, &old).await?;
+        let standing = Standing { head: position.number, settled: to, next_blocks };
+        let new = old.rewind(&standing, to);
+        let mut writes = self.retracting(position, target).await?;
+        writes.extend(ledger::change(&self.names, (&old, &new), &standing.next_blocks)?);
+        // Headers of final blocks are forgotten; this is where the head stands now.
+        writes.push(Write::Blocks { chain: self.options.chain, headers: vec![header] });
+        let rechecked = ledger::block(&*self.store, &self.names.recheck).await?;
+        writes.extend(rechecked.filter(|at| at.number > to).map(|at| reset(&self.names.recheck, at, target)));
+        let written = self.store.commit(Commit::of(writes).under_lease(lease)).await?;
+        let rows = |written: &Written| if let Written::Rows(rows) = written { Some(*rows) } else { None };
+        Ok(Rewound::Done { rows: written.iter().find_map(rows).unwrap_or_default() })
+    }
+
+    /// What takes everything above a block back, and forgets that collecting had stopped.
+    async fn retracting(&self, position: BlockRef, target: BlockRef) -> Result<Vec<Write>, CollectError> {
+        let (from_block, generation) = (target.number + 1, self.generation().await? + 1);
+        let fact = Fact { generation, from_block, head: target, events: 0, tables: Vec::new() };
+        let generation = Some(generation.to_string());
+        Ok(vec![
+            reset(&self.names.head, position, target),
+            Write::Retract { chain: self.options.chain, from_block },
+            Write::PutState { key: self.names.generation.clone(), value: generation },
+            Write::PutState { key: self.names.halt.clone(), value: None },
+            Write::Publish(vec![self.message(REMOVED, &fact)]),
+        ])
+    }
+
+    async fn block_of_chain(&self, number: u64) -> Result<BlockHeader, CollectError> {
+        let found = self.reader.header(BlockTag::Number(number)).await?;
+        let unknown =
+            || ChainError::new(ChainErrorKind::UnknownBlock, format!("block {number} is not known"));
+        Ok(found.ok_or_else(unknown)?.block)
+    }
+
+    async fn stored_block(&self, number: u64) -> Result<Option<BlockRef>, CollectError> {
+        let stored = self.store.blocks(self.options.chain, number, 1).await?;
+        Ok(stored.first().map(|header| header.block_ref()).filter(|block| block.number == number))
+    }
+}
+
+fn reset(name: &CursorName, from: BlockRef, to: BlockRef) -> Write {
+    Write::ResetCursor { name: name.clone(), expected: ledger::at(from), to: ledger::at(to) }
+}

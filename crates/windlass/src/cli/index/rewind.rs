@@ -1,0 +1,83 @@
+//! `windlass index rewind`
+
+use std::sync::Arc;
+
+use windlass_core::code::Code;
+use windlass_core::name::Owner;
+use windlass_engine::collect::catalog::Catalog;
+use windlass_engine::collect::chain::CollectedChain;
+use windlass_engine::collect::error::CollectError;
+use windlass_engine::collect::rewind::Rewound;
+
+use crate::cli::global::Global;
+use crate::collect::endpoints::Endpoints;
+use crate::collect::ledger::unnamed;
+use crate::collect::prepare;
+use crate::compose::store::{self, Access};
+use crate::config::chain::ChainName;
+use crate::failure::Failure;
+use crate::output::{self, human};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The name of a configured chain
+    #[arg(long)]
+    chain: String,
+    /// The last block that stays
+    #[arg(long, value_name = "BLOCK")]
+    to: u64,
+    /// Yes, really
+    #[arg(long, required = true)]
+    yes: bool,
+}
+
+pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
+    let loaded = global.load()?;
+    let name = ChainName::try_from(args.chain).map_err(Failure::usage)?;
+    let section = loaded.config.chain.get(&name).ok_or_else(|| {
+        Failure::coded(Code::ConfigInvalid, format_args!("there is no chain `{name}`"))
+            .hint("`windlass config show` lists the chains there are")
+    })?;
+    let endpoints = Endpoints::open(&name, section)?;
+    endpoints.check_chain().await?;
+    let owner = format!("{}-{:08x}/rewind", std::process::id(), rand::random::<u32>());
+    let options = prepare::options(section, Owner::new(owner).map_err(unnamed)?);
+    let store = store::open(&loaded.config.database, Access::Change).await?;
+    let catalog = Catalog::new(section.id, []);
+    let chain = CollectedChain::new(options, store.clone(), Arc::clone(&endpoints.pool) as _, catalog);
+    let done = match chain {
+        Ok(chain) => chain.rewind(args.to).await.map_err(failed),
+        Err(error) => Err(unnamed(error)),
+    };
+    store.close().await;
+    Ok(output::print(&told(done?, &name, args.to)?)?)
+}
+
+fn told(done: Rewound, name: &ChainName, to: u64) -> Result<String, Failure> {
+    match done {
+        Rewound::Done { rows } => Ok(format!(
+            "took back {} rows; {name} goes on behind block {to} with the next `windlass run`\n",
+            human::count(rows)
+        )),
+        Rewound::InUse => Err(Failure::refused(format_args!("a process is collecting {name}"))
+            .hint("stop `windlass run` first; one that died keeps its lease for `lease_ttl`")),
+        Rewound::NothingAbove { position } => {
+            let at = position.map_or("nothing was followed".to_owned(), |at| format!("{name} stands at {at}"));
+            Err(Failure::refused(format_args!("there is nothing above block {to}: {at}"))
+                .hint("`windlass status` shows where it stands"))
+        }
+        Rewound::Differs { stored, found } => {
+            let message = format!("block {} is stored as {}, and the chain has {}", to, stored.hash, found.hash);
+            Err(Failure::coded(Code::FinalityViolated, message)
+                .hint("choose a lower block: the last one that both have"))
+        }
+    }
+}
+
+fn failed(error: CollectError) -> Failure {
+    match error {
+        CollectError::Store(error) => error.into(),
+        CollectError::Chain(error) => error.into(),
+        other => Failure::unexpected(other),
+    }
+}
