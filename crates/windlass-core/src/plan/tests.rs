@@ -79,7 +79,10 @@ fn a_rewound_plan_has_claimed_nothing_above_the_block() {
     let rewound = plan.rewind(&standing(150, &[(0, 60)]), 40);
     assert_eq!(picture(&rewound), [(0, 0, 40, "a".to_owned())]);
     let source = rewound.collected().next().map(|(_, source)| source.clone()).expect("it is collected");
-    assert_eq!((source.head_from, source.claimed.ranges()), (Some(41), &[BlockRange { from: 0, to: 40 }][..]));
+    assert_eq!(
+        (source.head_from, source.claimed.ranges()),
+        (Some(41), &[BlockRange { from: 0, to: 40 }][..])
+    );
 }
 
 #[test]

@@ -48,7 +48,7 @@ impl Follower {
         let (mut writes, mended) = self.mend(&routing, &differing).await?;
         // The chain may have been reorganised past what is final while it was looked at:
         // that is nothing to mend.
-        if !self.is_canonical(&step.position).await? {
+        if self.is_canonical(&step.position).await? != Some(true) {
             return Ok(Followed::Idle);
         }
         // What was mended may tell of contracts that nobody knew: then there is more to see.

@@ -60,6 +60,8 @@ fn adapters_do_not_know_each_other() {
 
 #[test]
 fn the_engine_knows_ports_only() {
+    assert_avoids("windlass-api", ADAPTERS);
+    assert_avoids("windlass-api", &["windlass-engine", "rusqlite", "tokio-postgres"]);
     assert_avoids("windlass-engine", ADAPTERS);
     assert_avoids("windlass-engine", &["rusqlite", "tokio-postgres", "reqwest", "axum"]);
 }

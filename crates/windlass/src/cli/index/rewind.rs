@@ -62,12 +62,14 @@ fn told(done: Rewound, name: &ChainName, to: u64) -> Result<String, Failure> {
         Rewound::InUse => Err(Failure::refused(format_args!("a process is collecting {name}"))
             .hint("stop `windlass run` first; one that died keeps its lease for `lease_ttl`")),
         Rewound::NothingAbove { position } => {
-            let at = position.map_or("nothing was followed".to_owned(), |at| format!("{name} stands at {at}"));
+            let at =
+                position.map_or("nothing was followed".to_owned(), |at| format!("{name} stands at {at}"));
             Err(Failure::refused(format_args!("there is nothing above block {to}: {at}"))
                 .hint("`windlass status` shows where it stands"))
         }
         Rewound::Differs { stored, found } => {
-            let message = format!("block {} is stored as {}, and the chain has {}", to, stored.hash, found.hash);
+            let message =
+                format!("block {} is stored as {}, and the chain has {}", to, stored.hash, found.hash);
             Err(Failure::coded(Code::FinalityViolated, message)
                 .hint("choose a lower block: the last one that both have"))
         }
