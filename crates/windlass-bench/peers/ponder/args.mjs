@@ -1,9 +1,10 @@
 // What was typed, checked: the command line of bench.mjs as one plain object. Anything unknown is refused.
 import { parseArgs } from "node:util";
 
-export const USAGE = `usage: node bench.mjs --rpc URL --blocks B --events N [--chain-id ID] [--contract ADDRESS] [--database pglite|postgres]
+export const USAGE = `usage: node bench.mjs --rpc URL --blocks B --events N [--rpc-times T] [--chain-id ID] [--contract ADDRESS] [--database pglite|postgres]
 
   --rpc URL            the chain
+  --rpc-times T        list the URL so many times: requests are paced URL by URL (1)
   --blocks B           blocks 0 to B are indexed; the chain goes on for at least 30 more
   --events N           how many events these blocks hold: the run fails unless as many rows are stored
   --chain-id ID        (31337)
@@ -13,7 +14,7 @@ export const USAGE = `usage: node bench.mjs --rpc URL --blocks B --events N [--c
   --limit-s S          give up after so long (1800)`;
 
 const NUMBER_MAX = 1_000_000_000;
-const NAMES = ["rpc", "blocks", "events", "chain-id", "contract", "database", "limit-s"];
+const NAMES = ["rpc", "rpc-times", "blocks", "events", "chain-id", "contract", "database", "limit-s"];
 const OPTIONS = Object.fromEntries(NAMES.map((name) => [name, { type: "string" }]));
 
 /** A wrong command line; its message is for the person who typed it. */
@@ -30,6 +31,7 @@ export function readArgs(argv) {
   if (database === "postgres" && !postgresUrl) throw new UsageError("PEER_POSTGRES_URL is not set");
   return {
     rpc: values.rpc,
+    rpcTimes: wholeNumber("rpc-times", values["rpc-times"] ?? "1"),
     database,
     postgresUrl,
     blocks: wholeNumber("blocks", values.blocks),

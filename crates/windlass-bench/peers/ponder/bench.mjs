@@ -21,6 +21,7 @@ async function main() {
 async function measure(args, database) {
   const env = {
     PEER_RPC_URL: args.rpc,
+    PEER_RPC_TIMES: String(args.rpcTimes),
     PEER_CHAIN_ID: String(args.chainId),
     PEER_CONTRACT: args.contract,
     PEER_END_BLOCK: String(args.blocks),
@@ -33,7 +34,7 @@ async function measure(args, database) {
   return {
     peer: PEER,
     version: versionOf(PEER),
-    settings: { ...settings, rpc: "one URL, defaults", viem: versionOf("viem"), node: process.versions.node },
+    settings: { ...settings, rpc_urls: args.rpcTimes, viem: versionOf("viem"), node: process.versions.node },
     events: stored,
     seconds,
     rate: Math.round(stored / seconds),

@@ -129,12 +129,15 @@ async fn against_limit(
 }
 
 fn against_peer(report: Report, args: &Args, collected: &Collected) -> Outcome {
-    let run = peer::run(args)?;
-    let times = collected.measured.rate() / run.rate;
+    let runs = peer::run(args)?;
+    let best = runs.iter().map(|run| run.rate).fold(0.0, f64::max);
+    let times = collected.measured.rate() / best;
+    let described: Vec<String> = runs.iter().map(|run| format!("{}:{:.0}", run.name, run.rate)).collect();
     Ok(report
-        .with("peer", format_args!("{}-{}", run.peer, run.version))
-        .with("peer_n", run.events)
-        .with("peer_rate", format_args!("{:.0}", run.rate))
+        .with("peer", "ponder")
+        .with("peer_n", runs.first().map_or(0, |run| run.events))
+        .with("peer_runs", described.join(","))
+        .with("peer_rate", format_args!("{best:.0}"))
         .with("times", format_args!("{times:.0}"))
         .bar("times the peer", times, BAR_TIMES_PEER))
 }

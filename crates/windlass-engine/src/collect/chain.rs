@@ -19,6 +19,7 @@ use windlass_core::table::Identifier;
 
 use super::catalog::{Catalog, CatalogEntry, Emitter};
 use super::children::{Children, ChildrenCache};
+use super::counts::RangeCounts;
 use super::error::CollectError;
 use super::ledger;
 use super::names::{ChainNames, paused_key};
@@ -80,6 +81,8 @@ pub struct CollectedChain {
     children: ChildrenCache,
     /// How often this process has changed the plan: news for those who wait for ranges.
     pub(super) replanned: watch::Sender<u64>,
+    /// What became of the ranges that this process took.
+    pub(super) counts: RangeCounts,
 }
 
 /// Why collecting a chain has stopped, for whoever asks.
@@ -102,7 +105,13 @@ impl CollectedChain {
         let names = ChainNames::new(options.chain)?;
         let (finalized, replanned) = (AtomicU64::new(0), watch::Sender::new(0));
         let children = ChildrenCache::default();
-        Ok(Self { options, store, reader, names, catalog, finalized, children, replanned })
+        let counts = RangeCounts::default();
+        Ok(Self { options, store, reader, names, catalog, finalized, children, replanned, counts })
+    }
+
+    /// What became of the ranges that this process took.
+    pub const fn counts(&self) -> &RangeCounts {
+        &self.counts
     }
 
     /// Looks at the chain.

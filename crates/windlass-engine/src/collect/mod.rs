@@ -8,6 +8,7 @@
 //! | [`head`] | follows the head block by block, survives reorgs, keeps the plan |
 //! | [`backfill`] | goes over the past in leased ranges |
 //! | [`audit`] | proves that nothing is missing, extra or altered |
+//! | [`counts`] | what became of ranges, for whoever counts |
 //! | [`sight`] | where a chain stands |
 //! | [`deployment`] | where a contract came to be |
 //! | [`names`] | under which names all this is stored |
@@ -26,6 +27,7 @@ pub mod catalog;
 pub mod chain;
 pub mod children;
 pub mod compare;
+pub mod counts;
 pub mod deployment;
 pub mod error;
 pub mod head;

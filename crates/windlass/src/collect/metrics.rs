@@ -1,6 +1,5 @@
 //! How far everything is, in numbers for Prometheus. Every name is here.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandl
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use windlass_chain::evm::EvmPool;
+use windlass_engine::collect::chain::CollectedChain;
 
 use super::progress::{ChainView, IndexView, Overview};
 
@@ -24,6 +24,8 @@ const LAG_BLOCKS: &str = "windlass_collect_lag_blocks";
 const EVENTS_TOTAL: &str = "windlass_collect_events_total";
 /// Ranges that are open, and those that were given up.
 const RANGES: &str = "windlass_collect_ranges";
+/// What became of the ranges that this process took.
+const RANGES_TOTAL: &str = "windlass_collect_ranges_total";
 /// How often stored blocks were taken back.
 const REORGS_TOTAL: &str = "windlass_collect_reorgs_total";
 /// Whether collecting a chain has stopped.
@@ -55,6 +57,7 @@ pub(crate) fn install() -> Result<PrometheusHandle, BuildError> {
     describe_gauge!(LAG_BLOCKS, "blocks of an index that are missing to the head");
     describe_counter!(EVENTS_TOTAL, "rows that an index has gained");
     describe_gauge!(RANGES, "block ranges by state: open or dead");
+    describe_counter!(RANGES_TOTAL, "block ranges that this process took, by what became of them");
     describe_counter!(REORGS_TOTAL, "how often stored blocks were taken back");
     describe_gauge!(HALTED, "1 while collecting the chain has stopped");
     describe_gauge!(MISFITS, "logs that do not fit their event, kept as they came");
@@ -67,16 +70,28 @@ pub(crate) fn install() -> Result<PrometheusHandle, BuildError> {
     Ok(handle)
 }
 
-/// The pools of this process, by the chain's name.
-pub(crate) type Pools = BTreeMap<String, Arc<EvmPool>>;
+/// A chain that this process collects.
+#[derive(Clone)]
+pub(crate) struct Collected {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its endpoints.
+    pub(crate) pool: Arc<EvmPool>,
+    /// What its loops share.
+    pub(crate) chain: Arc<CollectedChain>,
+}
 
 /// How often numbers are set when nothing is seen.
 const INTERVAL: Duration = Duration::from_secs(5);
 
 /// Sets the numbers whenever something was seen.
-pub(crate) async fn run(mut seen: watch::Receiver<Overview>, pools: Pools, shutdown: CancellationToken) {
+pub(crate) async fn run(
+    mut seen: watch::Receiver<Overview>,
+    collected: Vec<Collected>,
+    shutdown: CancellationToken,
+) {
     loop {
-        record(&seen.borrow_and_update(), &pools);
+        record(&seen.borrow_and_update(), &collected);
         tokio::select! {
             () = shutdown.cancelled() => return,
             changed = tokio::time::timeout(INTERVAL, seen.changed()) => {
@@ -88,11 +103,14 @@ pub(crate) async fn run(mut seen: watch::Receiver<Overview>, pools: Pools, shutd
     }
 }
 
-fn record(overview: &Overview, pools: &Pools) {
+fn record(overview: &Overview, collected: &[Collected]) {
     overview.chains.iter().for_each(record_chain);
     overview.indexes.iter().for_each(record_index);
-    for (chain, pool) in pools {
-        record_pool(chain, pool);
+    for Collected { name, pool, chain } in collected {
+        record_pool(name, pool);
+        for (outcome, count) in chain.counts().read() {
+            counter!(RANGES_TOTAL, "chain" => name.clone(), "outcome" => outcome).absolute(count);
+        }
     }
 }
 

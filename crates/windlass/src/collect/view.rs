@@ -8,7 +8,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::metrics::Pools;
+use super::metrics::Collected;
 use super::progress::{IndexState, IndexView, Overview};
 use crate::output::{human, log};
 
@@ -20,11 +20,11 @@ const TEMPLATE: &str = "{prefix} {bar:24} {msg}";
 /// Shows what is seen until told to stop.
 pub(crate) async fn run(
     mut seen: watch::Receiver<Overview>,
-    pools: Pools,
+    collected: Vec<Collected>,
     is_live: bool,
     shutdown: CancellationToken,
 ) {
-    let mut requests = Requests::new(pools);
+    let mut requests = Requests::new(collected);
     let mut view = if is_live { View::Bars(Bars::new()) } else { View::Lines(Lines::default()) };
     loop {
         let overview = seen.borrow_and_update().clone();
@@ -50,21 +50,21 @@ enum View {
 
 /// How many questions a second this process puts to endpoints.
 struct Requests {
-    pools: Pools,
+    collected: Vec<Collected>,
     last: Option<(Instant, u64)>,
 }
 
 impl Requests {
-    const fn new(pools: Pools) -> Self {
-        Self { pools, last: None }
+    const fn new(collected: Vec<Collected>) -> Self {
+        Self { collected, last: None }
     }
 
     fn per_s(&mut self) -> Option<f64> {
         let now = Instant::now();
-        let endpoints = self.pools.values().flat_map(|pool| pool.status());
+        let endpoints = self.collected.iter().flat_map(|chain| chain.pool.status());
         let count: u64 = endpoints.map(|endpoint| endpoint.requests).sum();
         let before = self.last.replace((now, count));
-        let (then, asked) = before.filter(|_| !self.pools.is_empty())?;
+        let (then, asked) = before.filter(|_| !self.collected.is_empty())?;
         Some(count.saturating_sub(asked) as f64 / now.duration_since(then).as_secs_f64().max(0.001))
     }
 }

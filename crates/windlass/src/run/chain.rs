@@ -16,6 +16,7 @@ use crate::collect::endpoints::Endpoints;
 use crate::collect::learned::Keeper;
 use crate::collect::ledger::{self, unnamed};
 use crate::collect::metered::Metered;
+use crate::collect::metrics::Collected;
 use crate::collect::prepare;
 use crate::config::chain::Chain;
 use crate::failure::Failure;
@@ -48,9 +49,10 @@ impl ChainCrew {
         Ok(Self { chain: Arc::new(chain), endpoints, keeper, owner, workers: section.workers.get() })
     }
 
-    /// The chain's name, with its endpoints behind one port.
-    pub(super) fn pool(&self) -> (String, Arc<EvmPool>) {
-        (self.endpoints.name.to_string(), self.endpoints.pool.clone())
+    /// What is counted of it.
+    pub(super) fn collected(&self) -> Collected {
+        let (name, pool) = (self.endpoints.name.to_string(), self.endpoints.pool.clone());
+        Collected { name, pool, chain: self.chain.clone() }
     }
 
     /// Starts every loop.

@@ -16,7 +16,7 @@ use super::chain::ChainCrew;
 use super::role::Role;
 use crate::collect::draft::Draft;
 use crate::collect::endpoints::Endpoints;
-use crate::collect::metrics::{self, Pools};
+use crate::collect::metrics::{self, Collected};
 use crate::collect::progress::watch::Watcher;
 use crate::collect::progress::{Known, Told};
 use crate::collect::{preflight, view};
@@ -68,13 +68,12 @@ impl Crew {
 
     /// Starts every task.
     pub(super) fn start(self, supervisor: &mut Supervisor) -> Result<(), Failure> {
-        let pools: Pools = self.chains.iter().map(ChainCrew::pool).collect();
-        let is_collecting = !self.chains.is_empty();
+        let collected: Vec<Collected> = self.chains.iter().map(ChainCrew::collected).collect();
         for chain in self.chains {
             chain.start(supervisor)?;
         }
         if let Some(watcher) = self.watcher {
-            watch(watcher, pools, is_collecting, supervisor);
+            watch(watcher, collected, supervisor);
         }
         if let Some(api) = self.api {
             supervisor.spawn("api", |shutdown| async move {
@@ -140,17 +139,17 @@ async fn bind(config: &Config, store: Arc<dyn Store>, watcher: &Watcher) -> Resu
 }
 
 /// Starts the looks at the store, and those who tell of them.
-fn watch(watcher: Watcher, pools: Pools, is_collecting: bool, supervisor: &mut Supervisor) {
+fn watch(watcher: Watcher, collected: Vec<Collected>, supervisor: &mut Supervisor) {
     let (seen, told) = (watcher.subscribe(), watcher.subscribe());
-    let counted = pools.clone();
+    let counted = collected.clone();
     supervisor.spawn("numbers", |shutdown| async move {
         metrics::run(seen, counted, shutdown).await;
         Ok(())
     });
-    if is_collecting {
+    if !collected.is_empty() {
         let is_live = std::io::stderr().is_terminal();
         supervisor.spawn("view", move |shutdown| async move {
-            view::run(told, pools, is_live, shutdown).await;
+            view::run(told, collected, is_live, shutdown).await;
             Ok(())
         });
     }

@@ -14,7 +14,11 @@ export default createConfig({
     database: { kind: "pglite" as const, directory: process.env.PEER_PGLITE_FOLDER },
   }),
   chains: {
-    synthetic: { id: Number(required("PEER_CHAIN_ID")), rpc: Array(Number(process.env.PEER_RPC_TIMES ?? "1")).fill(required("PEER_RPC_URL")) },
+    synthetic: {
+      id: Number(required("PEER_CHAIN_ID")),
+      // The peer paces its requests URL by URL.
+      rpc: Array<string>(Number(required("PEER_RPC_TIMES"))).fill(required("PEER_RPC_URL")),
+    },
   },
   contracts: {
     FeeCollector: {

@@ -176,7 +176,9 @@ impl Paced for Backfiller {
     type Error = CollectError;
 
     async fn pace(&mut self) -> Result<Duration, CollectError> {
-        match self.step().await? {
+        let done = self.step().await?;
+        self.chain.counts.note(&done);
+        match done {
             Backfilled::Idle | Backfilled::Halted => Ok(self.chain.options.historical_interval),
             _ => Ok(Duration::ZERO),
         }

@@ -79,7 +79,12 @@ pub struct Follower {
     /// What sorts the logs, and what it was made for.
     routing: Option<(RoutingKey, Arc<Routing>)>,
     heads: Option<watch::Receiver<Option<u64>>>,
+    /// How many steps in a row had new blocks.
+    busy_steps: u32,
 }
+
+/// A head that never stands still does not keep the house from being kept.
+const MAX_BUSY_STEPS: u32 = 16;
 
 /// The version of the plan, the number of its sources that have begun, and the contracts
 /// that were created.
@@ -108,7 +113,7 @@ impl Follower {
     /// A follower that has not begun. `heads` says when there is a new block, where
     /// somebody knows; it looks by itself all the same.
     pub fn new(chain: Arc<CollectedChain>, heads: Option<watch::Receiver<Option<u64>>>) -> Self {
-        Self { chain, lease: None, mode: Mode::default(), routing: None, heads }
+        Self { chain, lease: None, mode: Mode::default(), routing: None, heads, busy_steps: 0 }
     }
 
     /// Steps until told to stop, then gives the lease back.
@@ -141,9 +146,25 @@ impl Follower {
         if Mode::is_past(behind, chain.options.batch_size) {
             return self.jump(&step).await;
         }
+        if self.busy_steps >= MAX_BUSY_STEPS && step.is_confirmed {
+            self.busy_steps = 0;
+            return self.keep_house(&step).await;
+        }
         match self.advance(&step).await? {
-            Followed::Idle if step.is_confirmed => self.recheck(&step).await,
-            advanced => Ok(advanced),
+            Followed::Idle if step.is_confirmed => self.keep_house(&step).await,
+            Followed::Idle => Ok(Followed::Idle),
+            advanced => {
+                self.busy_steps += 1;
+                Ok(advanced)
+            }
+        }
+    }
+
+    /// What has time: campaigns that are over, and blocks that have become final.
+    async fn keep_house(&mut self, step: &Step) -> Result<Followed, CollectError> {
+        match self.retire(step).await? {
+            Some(planned) => Ok(planned),
+            None => self.recheck(step).await,
         }
     }
 

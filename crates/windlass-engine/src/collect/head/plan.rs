@@ -39,7 +39,7 @@ impl Follower {
         Ok(Followed::Planned)
     }
 
-    /// Changes the plan if something else is wanted, or a campaign is over.
+    /// Changes the plan if something else is wanted.
     pub(super) async fn replan(&self, step: &Step) -> Result<Option<Followed>, CollectError> {
         if step.is_confirmed {
             self.go_on(step).await?;
@@ -53,6 +53,11 @@ impl Follower {
             self.chain.store.commit(Commit::of(writes).under_lease(&step.lease)).await?;
             return Ok(Some(Followed::Planned));
         }
+        Ok(None)
+    }
+
+    /// Takes a campaign that is over out of the plan.
+    pub(super) async fn retire(&self, step: &Step) -> Result<Option<Followed>, CollectError> {
         for campaign in &step.plan.campaigns {
             if self.is_over(campaign).await? {
                 let new = step.plan.without(campaign.id);

@@ -268,3 +268,117 @@ impl IndexLook<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use windlass_core::commit::{Commit, Write};
+    use windlass_core::job::{JobClaim, JobFailure, NewJob};
+    use windlass_core::name::{LaneKey, Owner};
+    use windlass_core::plan::{SourceId, Standing};
+    use windlass_core::range::RANGE_CURSOR_SECONDARY;
+    use windlass_core::retry::Verdict;
+    use windlass_core::store::{Door, Health, Jobs, Tables};
+    use windlass_core::table::TableSpec;
+    use windlass_store_sqlite::{SqliteOptions, SqliteStore};
+
+    use super::*;
+
+    fn identifier(text: &str) -> Identifier {
+        Identifier::new(text).expect("a name")
+    }
+
+    fn chain() -> ChainId {
+        ChainId::new(137).expect("an id")
+    }
+
+    fn cursor(at: i64, which: &str) -> windlass_core::cursor::Cursor {
+        windlass_core::cursor::Cursor::new(at, which).expect("a cursor")
+    }
+
+    /// Blocks 10 to 100 in a campaign that is claimed up to 69; the range 20 to 29 was given up, and
+    /// 60 to 69 is open. The head stands at 110.
+    async fn store() -> SqliteStore {
+        let store = SqliteStore::open(SqliteOptions::memory()).await.expect("a store");
+        let table = TableSpec {
+            name: identifier("fees_e"),
+            chain: chain(),
+            index: identifier("fees"),
+            event: "E".to_owned(),
+            signature: "E()".to_owned(),
+            columns: Vec::new(),
+        };
+        store.create_tables(&[Arc::new(table)]).await.expect("a table");
+        let names = ChainNames::new(chain()).expect("names");
+        let source = SourceId { table: identifier("fees_e"), contract: None };
+        let standing = Standing { head: 100, ..Standing::default() };
+        let plan = Plan::default().replan(&BTreeMap::from([(source, 10)]), &standing);
+        let queue = names.campaign_queue(0).expect("a name");
+        let job = |from: u64, to: u64| {
+            let range = BlockRange { from, to };
+            let payload = serde_json::to_string(&range).expect("json");
+            NewJob::new(queue.clone(), LaneKey::new(range.lane_key()).expect("a name"), payload)
+        };
+        let text = serde_json::to_string(&plan).expect("json");
+        let seed = |name: &windlass_core::name::CursorName, start| Write::SeedCursor { name: name.clone(), start };
+        let writes = vec![
+            Write::PutState { key: names.plan.clone(), value: Some(text) },
+            seed(&names.head, cursor(110, &"0x00".repeat(16))),
+            seed(&names.campaign_cursor(0).expect("a name"), cursor(70, RANGE_CURSOR_SECONDARY)),
+            Write::Enqueue(vec![job(20, 29), job(60, 69)]),
+        ];
+        store.commit(Commit::of(writes)).await.expect("written");
+        give_up_first(&store, queue).await;
+        store
+    }
+
+    async fn give_up_first(store: &SqliteStore, queue: Queue) {
+        let claim = JobClaim {
+            queue,
+            owner: Owner::new("worker").expect("a name"),
+            ttl: Duration::from_secs(60),
+            max_jobs: 1,
+            max_per_lane: 1,
+            max_attempts: 10,
+        };
+        let claimed = store.claim_jobs(&claim).await.expect("claimed");
+        let failure = JobFailure { ticket: claimed[0].ticket, error: "no".to_owned(), verdict: Verdict::Dead };
+        store.fail_job(&failure).await.expect("failed");
+    }
+
+    fn known() -> Known {
+        let name = "polygon".to_owned();
+        Known {
+            chains: vec![KnownChain { name, id: chain(), batch_size: 100 }],
+            indexes: vec![KnownIndex { name: identifier("fees"), chain: chain(), start: Some(10) }],
+        }
+    }
+
+    #[tokio::test]
+    async fn gaps_open_ranges_and_the_lag_are_told() {
+        let store = store().await;
+        let overview = read(&store, &known()).await.expect("an overview");
+        let chain = &overview.chains[0];
+        assert_eq!((chain.head, chain.dead_ranges, chain.open_ranges), (Some(110), 1, 1));
+        let index = &overview.indexes[0];
+        assert_eq!(index.gaps, [BlockRange { from: 20, to: 29 }]);
+        assert_eq!(index.collected_through, Some(19));
+        assert_eq!(index.lag_blocks, Some(10 + 10 + 31), "given up, open, not claimed");
+        assert_eq!((index.blocks_done, index.blocks_total), (50, 101));
+        assert_eq!(index.state, IndexState::Realtime, "what is left to do is less than a batch");
+        let few = Known { chains: vec![KnownChain { batch_size: 10, ..known().chains[0].clone() }], ..known() };
+        let overview = read(&store, &few).await.expect("an overview");
+        assert_eq!(overview.indexes[0].state, IndexState::Historical);
+        store.close().await;
+    }
+
+    #[tokio::test]
+    async fn what_is_not_configured_is_shown_as_removed() {
+        let store = store().await;
+        let overview = read(&store, &Known::default()).await.expect("an overview");
+        assert_eq!((overview.chains[0].name.as_deref(), overview.indexes[0].state), (None, IndexState::Removed));
+        store.close().await;
+    }
+}

@@ -6,5 +6,6 @@ mod http;
 mod index;
 mod init;
 mod postgres_kills;
+mod postgres_verbs;
 mod run;
 pub(crate) mod world;

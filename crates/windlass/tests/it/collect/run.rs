@@ -85,6 +85,49 @@ async fn what_is_wrong_is_told_before_anything_is_written() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_endpoint_in_trouble_is_told_before_anything_is_written() {
+    let world = World::start().await;
+    world.faults.set("503=1".parse().expect("a plan"));
+    let folder = Folder::with_config(&world.config("0"));
+    let ran = folder.run(&["run"]);
+    insta::assert_snapshot!("run_trouble", hide_numbers(&ran.shown(), "127.0.0.1:"));
+    assert!(!folder.path().join("windlass.db").exists());
+}
+
+/// Polling alone would take an hour.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn news_of_heads_come_over_a_socket() {
+    let world = World::start().await;
+    world.pay(10);
+    let both = format!("\"{}\", \"{}\"", world.url(), world.ws_url());
+    let config = world.config("0").replace(&format!("\"{}\"", world.url()), &both).replace("\"20ms\"", "\"1h\"");
+    let folder = Folder::with_config(&config);
+    let mut running = folder.start(&["run", "--role", "collect"]);
+    running.wait_for("running");
+    let shown = until(|| {
+        // A block at a time: the first may be made before the socket listens.
+        world.pay(1);
+        let ran = folder.run(&["index", "show", "fees", "--json"]);
+        let shown: serde_json::Value = serde_json::from_str(&ran.stdout).map_err(|_| ran.shown())?;
+        if shown["state"] == "realtime" { Ok(shown) } else { Err(ran.shown()) }
+    });
+    let events = shown["events"].as_u64().expect("a number");
+    world.pay(1);
+    wait_until(&folder, "fees", |shown| shown["events"].as_u64() > Some(events));
+}
+
+/// Where there is no terminal, how far it is goes to the log.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn progress_is_logged_where_there_is_no_terminal() {
+    let world = World::start().await;
+    world.pay(10);
+    let folder = Folder::with_config(&world.config("0"));
+    let mut running = folder.start(&["run", "--role", "collect"]);
+    let line = running.wait_for(" blocks, ");
+    assert!(line.contains("index=\"fees\"") && line.contains(" events"), "{line}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_api_tells_how_far_it_is() {
     let world = World::start().await;
     world.pay(12);
@@ -112,6 +155,7 @@ async fn the_api_tells_how_far_it_is() {
         "windlass_collect_lag_blocks{index=\"fees\"} 0",
         "windlass_collect_halted{chain=\"local\"} 0",
         "windlass_collect_rpc_healthy{chain=\"local\",place=\"http://127.0.0.1:",
+        "windlass_collect_ranges_total{chain=\"local\",outcome=\"collected\"} ",
         "windlass_collect_rpc_seconds_bucket{chain=\"local\",method=\"logs\"",
     ] {
         assert!(numbers.contains(line), "no `{line}` in\n{numbers}");
