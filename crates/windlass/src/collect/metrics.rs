@@ -151,3 +151,21 @@ fn record_pool(chain: &str, pool: &EvmPool) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    /// Guards `docs/collect.md`: a number without a row there.
+    #[test]
+    fn every_number_is_in_the_manual() {
+        let (manual, source) = (include_str!("../../../../docs/collect.md"), include_str!("metrics.rs"));
+        let names: Vec<&str> = source
+            .lines()
+            .filter_map(|line| line.split_once(": &str = \"")?.1.split('"').next())
+            .filter(|name| name.starts_with("windlass_"))
+            .collect();
+        assert!(names.len() > 10, "{names:?}");
+        for name in names {
+            assert!(manual.contains(&format!("`{name}`")), "{name}");
+        }
+    }
+}

@@ -159,6 +159,7 @@ impl RpcUrl {
     }
 
     /// A form that may be printed.
+    #[cfg(test)]
     pub(crate) fn shown(&self) -> String {
         self.0.show(redact::rpc_url)
     }

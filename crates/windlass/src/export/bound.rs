@@ -37,12 +37,12 @@ impl FromStr for Bound {
 
 impl Bound {
     /// Only rows from here on.
-    pub(super) fn from_here(&self) -> Condition {
+    pub(super) fn at_least(&self) -> Condition {
         self.condition(Comparison::AtLeast, Comparison::AtLeast)
     }
 
     /// Only rows up to this block, itself included, or before this time.
-    pub(super) fn up_to_here(&self) -> Condition {
+    pub(super) fn at_most(&self) -> Condition {
         self.condition(Comparison::AtMost, Comparison::Below)
     }
 
@@ -77,8 +77,8 @@ mod tests {
 
     #[test]
     fn a_block_ends_with_itself_and_a_time_before_itself() {
-        assert_eq!(Bound::Block(7).up_to_here().comparison, Comparison::AtMost);
-        assert_eq!(Bound::Time(7).up_to_here().comparison, Comparison::Below);
-        assert_eq!(Bound::Time(7).from_here().comparison, Comparison::AtLeast);
+        assert_eq!(Bound::Block(7).at_most().comparison, Comparison::AtMost);
+        assert_eq!(Bound::Time(7).at_most().comparison, Comparison::Below);
+        assert_eq!(Bound::Time(7).at_least().comparison, Comparison::AtLeast);
     }
 }

@@ -91,8 +91,8 @@ impl Export {
     }
 
     fn conditions(&self) -> Vec<Condition> {
-        let from = self.from.iter().map(Bound::from_here);
-        from.chain(self.to.iter().map(Bound::up_to_here)).collect()
+        let from = self.from.iter().map(Bound::at_least);
+        from.chain(self.to.iter().map(Bound::at_most)).collect()
     }
 
     async fn table(&self, store: &dyn Store) -> Result<Arc<TableSpec>, Failure> {

@@ -35,7 +35,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let loaded = global.load()?;
     if loaded.config.index.contains_key(&args.name) {
-        return Err(Failure::coded(Code::ConfigExists, format_args!("index {} is there already", args.name))
+        return Err(Failure::refused(format_args!("index {} is there already", args.name))
             .hint("choose another name, or change it in the configuration file"));
     }
     let chain = chosen_chain(&loaded, args.chain)?;

@@ -126,7 +126,10 @@ async fn chain(
     let sight: Option<Sight> = kept(store, &names.sight).await?;
     let halt: Option<Halt> = kept(store, &names.halt).await?;
     let head = sight.map(|sight| sight.latest.number).max(ledger.followed);
-    let ours = || shared.counts.iter().filter(|counts| is_campaign_of(&names, &counts.queue));
+    // Ranges of a campaign that is no more, as of an index that was dropped, are nobody's.
+    let queues: Vec<Queue> =
+        ledger.plan.campaigns.iter().filter_map(|campaign| names.campaign_queue(campaign.id).ok()).collect();
+    let ours = || shared.counts.iter().filter(|counts| queues.contains(&counts.queue));
     let view = ChainView {
         name,
         id,
@@ -142,11 +145,6 @@ async fn chain(
         halt: halt.map(|Halt { block, reason }| HaltView { block, reason }),
     };
     Ok((view, ledger))
-}
-
-fn is_campaign_of(names: &ChainNames, queue: &Queue) -> bool {
-    let prefix = format!("{}/", names.lease);
-    queue.as_str().strip_prefix(&prefix).is_some_and(|rest| rest.parse::<u64>().is_ok())
 }
 
 async fn ledger(store: &dyn Store, shared: &Shared, names: &ChainNames) -> StoreResult<Ledger> {
@@ -322,7 +320,8 @@ mod tests {
             NewJob::new(queue.clone(), LaneKey::new(range.lane_key()).expect("a name"), payload)
         };
         let text = serde_json::to_string(&plan).expect("json");
-        let seed = |name: &windlass_core::name::CursorName, start| Write::SeedCursor { name: name.clone(), start };
+        let seed =
+            |name: &windlass_core::name::CursorName, start| Write::SeedCursor { name: name.clone(), start };
         let writes = vec![
             Write::PutState { key: names.plan.clone(), value: Some(text) },
             seed(&names.head, cursor(110, &"0x00".repeat(16))),
@@ -344,7 +343,8 @@ mod tests {
             max_attempts: 10,
         };
         let claimed = store.claim_jobs(&claim).await.expect("claimed");
-        let failure = JobFailure { ticket: claimed[0].ticket, error: "no".to_owned(), verdict: Verdict::Dead };
+        let failure =
+            JobFailure { ticket: claimed[0].ticket, error: "no".to_owned(), verdict: Verdict::Dead };
         store.fail_job(&failure).await.expect("failed");
     }
 
@@ -368,7 +368,8 @@ mod tests {
         assert_eq!(index.lag_blocks, Some(10 + 10 + 31), "given up, open, not claimed");
         assert_eq!((index.blocks_done, index.blocks_total), (50, 101));
         assert_eq!(index.state, IndexState::Realtime, "what is left to do is less than a batch");
-        let few = Known { chains: vec![KnownChain { batch_size: 10, ..known().chains[0].clone() }], ..known() };
+        let few =
+            Known { chains: vec![KnownChain { batch_size: 10, ..known().chains[0].clone() }], ..known() };
         let overview = read(&store, &few).await.expect("an overview");
         assert_eq!(overview.indexes[0].state, IndexState::Historical);
         store.close().await;
@@ -378,7 +379,10 @@ mod tests {
     async fn what_is_not_configured_is_shown_as_removed() {
         let store = store().await;
         let overview = read(&store, &Known::default()).await.expect("an overview");
-        assert_eq!((overview.chains[0].name.as_deref(), overview.indexes[0].state), (None, IndexState::Removed));
+        assert_eq!(
+            (overview.chains[0].name.as_deref(), overview.indexes[0].state),
+            (None, IndexState::Removed)
+        );
         store.close().await;
     }
 }

@@ -44,7 +44,11 @@ async fn everything_works_on_a_server_too() {
     assert_eq!(csv.lines().count(), 21);
     assert!(csv.lines().nth(1).is_some_and(|line| line.ends_with(",4,16")), "{csv}");
     let status = folder.run(&["status"]);
-    assert!(status.stdout.contains("fees_fees_collected") || status.stdout.contains("realtime"), "{}", status.shown());
+    assert!(
+        status.stdout.contains("fees_fees_collected") || status.stdout.contains("realtime"),
+        "{}",
+        status.shown()
+    );
     let text = folder.read("windlass.toml");
     folder.write("windlass.toml", &text.replace("uint256 lifiFee", "uint128 lifiFee"));
     let refused = folder.run(&["run", "--role", "collect"]);

@@ -100,7 +100,8 @@ async fn news_of_heads_come_over_a_socket() {
     let world = World::start().await;
     world.pay(10);
     let both = format!("\"{}\", \"{}\"", world.url(), world.ws_url());
-    let config = world.config("0").replace(&format!("\"{}\"", world.url()), &both).replace("\"20ms\"", "\"1h\"");
+    let config =
+        world.config("0").replace(&format!("\"{}\"", world.url()), &both).replace("\"20ms\"", "\"1h\"");
     let folder = Folder::with_config(&config);
     let mut running = folder.start(&["run", "--role", "collect"]);
     running.wait_for("running");
