@@ -114,6 +114,9 @@ pub struct Standing {
     pub settled: u64,
     /// For each campaign the next block that nobody has claimed; the first, if it is missing.
     pub next_blocks: BTreeMap<u64, u64>,
+    /// For a source of which not every contract is known: the first block at which there
+    /// may be one of those that are not.
+    pub unknown_from: BTreeMap<SourceId, u64>,
 }
 
 impl Standing {
@@ -134,7 +137,7 @@ impl Plan {
         for (id, source) in &mut plan.sources {
             match wanted.get(id) {
                 Some(start) => source.start = *start,
-                None => source.leave(standing),
+                None => source.leave(id, standing),
             }
         }
         plan.part(wanted);
@@ -288,9 +291,11 @@ impl Source {
 
     /// It is no longer collected. Nobody looks after what is not settled any more, so it
     /// is as if that had not been claimed.
-    fn leave(&mut self, standing: &Standing) {
+    fn leave(&mut self, id: &SourceId, standing: &Standing) {
         self.pass(standing.head);
-        self.claimed.remove(BlockRange { from: standing.settled.saturating_add(1), to: u64::MAX });
+        let unsettled = standing.settled.saturating_add(1);
+        let from = standing.unknown_from.get(id).map_or(unsettled, |unknown| unsettled.min(*unknown));
+        self.claimed.remove(BlockRange { from, to: u64::MAX });
     }
 }
 

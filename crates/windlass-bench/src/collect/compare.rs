@@ -10,8 +10,9 @@ use crate::serve::Served;
 use crate::{Outcome, memory};
 
 const BAR_RATIO: f64 = 0.8;
-/// What counts as the same memory.
-const BAR_GROWTH: f64 = 1.1;
+/// What counts as the same memory. Peaks of two runs of one size, each in a process of
+/// its own, were up to 1.23 times apart; eight bytes kept of every event would be more.
+const BAR_GROWTH: f64 = 1.25;
 const LATENCY_MS: u64 = 20;
 const SPARSE_EVERY_BLOCKS: u64 = 8;
 const TIMES_LARGER: u64 = 5;

@@ -13,7 +13,12 @@ fn wanted(sources: &[(&str, u64)]) -> BTreeMap<SourceId, u64> {
 }
 
 fn standing(head: u64, next_blocks: &[(u64, u64)]) -> Standing {
-    Standing { head, settled: head, next_blocks: next_blocks.iter().copied().collect() }
+    Standing {
+        head,
+        settled: head,
+        next_blocks: next_blocks.iter().copied().collect(),
+        ..Standing::default()
+    }
 }
 
 /// Number, first and last block, and tables of each campaign.
@@ -86,6 +91,16 @@ fn a_rewound_plan_has_claimed_nothing_above_the_block() {
 }
 
 #[test]
+fn a_source_whose_contracts_were_not_all_known_claims_again_from_there() {
+    let plan = Plan::default().replan(&wanted(&[("a", 0)]), &standing(99, &[])).without(0);
+    let unknown_from = BTreeMap::from([(source("a"), 30)]);
+    let left =
+        plan.replan(&wanted(&[]), &Standing { head: 150, settled: 140, unknown_from, ..Standing::default() });
+    let back = left.replan(&wanted(&[("a", 0)]), &standing(300, &[]));
+    assert_eq!(picture(&back), [(1, 30, 300, "a".to_owned())]);
+}
+
+#[test]
 fn an_earlier_start_adds_what_lies_before() {
     let plan = Plan::default().replan(&wanted(&[("a", 50)]), &standing(99, &[])).without(0);
     let earlier = plan.replan(&wanted(&[("a", 20)]), &standing(120, &[]));
@@ -142,7 +157,12 @@ proptest! {
             next.insert(campaign.id, range.to + 1);
         };
         for step in steps {
-            let standing = Standing { head, settled: head, next_blocks: next_blocks.clone() };
+            let standing = Standing {
+                head,
+                settled: head,
+                next_blocks: next_blocks.clone(),
+                ..Standing::default()
+            };
             match step {
                 Step::Want(sources) => {
                     // A source never begins later than it once did.

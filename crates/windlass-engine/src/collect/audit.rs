@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde::Serialize;
+use windlass_core::block_set::BlockSet;
 use windlass_core::commit::{Commit, Write};
 use windlass_core::event::LogEvent;
 use windlass_core::plan::Plan;
@@ -67,7 +68,6 @@ impl Audited {
 pub struct Audit {
     chain: Arc<CollectedChain>,
     second: Option<Arc<dyn ChainReader>>,
-    routing: Routing,
 }
 
 /// What is known of one block.
@@ -85,12 +85,34 @@ impl Audit {
         chain: Arc<CollectedChain>,
         second: Option<Arc<dyn ChainReader>>,
     ) -> Result<Self, CollectError> {
+        let audit = Self { chain, second };
+        // Sources that are not configured cannot be judged: better to say so first.
+        audit.routing_at(u64::MAX).await?;
+        Ok(audit)
+    }
+
+    /// What sorts the logs of the sources that are collected at a block.
+    async fn routing_at(&self, block: u64) -> Result<Routing, CollectError> {
+        let chain = &self.chain;
         let plan: Plan = ledger::plan(&*chain.store, &chain.names).await?;
-        let sources = plan.collected().map(|(id, _)| id);
-        let routing = chain.routing(sources.collect::<Vec<_>>()).await?.ok_or_else(|| {
-            CollectError::strange(&chain.names.plan, "it has sources that are not configured")
-        })?;
-        Ok(Self { chain, second, routing })
+        let begun = plan.collected().filter(|(_, source)| source.start <= block).map(|(id, _)| id);
+        chain
+            .routing(begun.collect::<Vec<_>>())
+            .await?
+            .ok_or_else(|| CollectError::strange(&chain.names.plan, "it has sources that are not configured"))
+    }
+
+    /// The next blocks to audit, from a block on up to another: so many as fit a page and
+    /// have the same sources, behind those that are still being collected; `None` when
+    /// none is left.
+    pub async fn next_page(&self, from: u64, to: u64) -> Result<Option<BlockRange>, CollectError> {
+        let plan = ledger::plan(&*self.chain.store, &self.chain.names).await?;
+        let mut left = BlockSet::from(BlockRange { from, to });
+        plan.campaigns.iter().for_each(|campaign| left.remove(campaign.blocks));
+        let Some(first) = left.ranges().first() else { return Ok(None) };
+        let starts = plan.collected().map(|(_, source)| source.start);
+        let next_start = starts.filter(|start| *start > first.from).min().unwrap_or(u64::MAX);
+        Ok(BlockRange::next(first.from, MAX_PAGE_BLOCKS, first.to.min(next_start - 1)))
     }
 
     /// The blocks that are to be there: from the first start to the last final block
@@ -105,10 +127,11 @@ impl Audit {
 
     /// Audits some blocks, at most [`MAX_PAGE_BLOCKS`]; mends what differs if told to.
     pub async fn page(&self, blocks: BlockRange, repairs: bool) -> Result<Audited, CollectError> {
+        let routing = &self.routing_at(blocks.from).await?;
         let numbers: Vec<u64> = (blocks.from..=blocks.to).take(MAX_PAGE_BLOCKS as usize).collect();
         let headers = self.chain.reader.headers(&numbers).await?;
         let known: Vec<Known> = stream::iter(numbers.iter().zip(headers))
-            .map(|(number, header)| self.known(*number, header))
+            .map(|(number, header)| self.known(*number, header, &routing.filter))
             .buffered(CONCURRENCY)
             .try_collect()
             .await?;
@@ -119,17 +142,21 @@ impl Audit {
                 audited.disputed.insert(block.header.block.number);
             }
         }
-        let found = self.routing.sorted(known.iter().flat_map(|block| &block.logs));
-        audited.differences = compare::tables(&*self.chain.store, &self.routing, blocks, &found).await?;
+        let found = routing.sorted(known.iter().flat_map(|block| &block.logs));
+        audited.differences = compare::tables(&*self.chain.store, routing, blocks, &found).await?;
         if repairs && !audited.is_clean() {
-            audited.repaired = self.repair(&known, &audited).await?;
+            audited.repaired = self.repair(routing, &known, &audited).await?;
         }
         Ok(audited)
     }
 
-    async fn known(&self, number: u64, header: Option<Header>) -> Result<Known, ChainError> {
+    async fn known(
+        &self,
+        number: u64,
+        header: Option<Header>,
+        filter: &LogFilter,
+    ) -> Result<Known, ChainError> {
         let header = header.ok_or_else(|| unknown(number))?;
-        let filter = &self.routing.filter;
         if let Some(receipts) = self.chain.reader.receipts(&header.block).await? {
             if receipts.root != header.receipts_root {
                 let told = format!("the receipts of block {number} do not hash to the root in its header");
@@ -151,7 +178,12 @@ impl Audit {
     }
 
     /// Collects blocks that differ anew, in one commit; those that are disputed stay as they are.
-    async fn repair(&self, known: &[Known], audited: &Audited) -> Result<u64, CollectError> {
+    async fn repair(
+        &self,
+        routing: &Routing,
+        known: &[Known],
+        audited: &Audited,
+    ) -> Result<u64, CollectError> {
         let differing: BTreeSet<u64> = audited.differences.values().flat_map(Compared::blocks).collect();
         let mut writes = Vec::new();
         let mut repaired = 0;
@@ -161,12 +193,13 @@ impl Audit {
             if !differing.contains(&number) || block.is_disputed {
                 continue;
             }
-            let sorted = self.routing.sorted(&block.logs);
+            let sorted = routing.sorted(&block.logs);
             let blocks = BlockRange { from: number, to: number };
-            writes.extend(self.routing.erasing(blocks));
+            writes.extend(routing.erasing(blocks));
             let head = block.header.block.block_ref();
             let (events, tables) = (block.logs.len(), Vec::new());
-            let fact = Fact { generation, from_block: number, head, events, tables };
+            let fact =
+                Fact { by: format!("repair-{events}"), generation, from_block: number, head, events, tables };
             writes.push(Write::Publish(vec![self.chain.message(ADDED, &fact)]));
             writes.extend(routing::writes(sorted));
             repaired += 1;

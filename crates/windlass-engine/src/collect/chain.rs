@@ -184,6 +184,21 @@ impl CollectedChain {
             .collect())
     }
 
+    /// For each source of contracts that were created, while creations are still being
+    /// collected: the first block at which there may be one that nobody knows.
+    pub(super) fn unknown_from(&self, plan: &Plan) -> BTreeMap<SourceId, u64> {
+        let lowest = |table: &Identifier| {
+            let open = plan.campaigns.iter();
+            let open = open.filter(|campaign| campaign.sources.iter().any(|id| id.table == *table));
+            open.map(|campaign| campaign.blocks.from).min()
+        };
+        let unknown = self.catalog.iter().filter_map(|(id, entry)| match &entry.emitter {
+            Emitter::Created(creations) => lowest(&creations.table.name).map(|from| (id.clone(), from)),
+            Emitter::Contract(_) => None,
+        });
+        unknown.collect()
+    }
+
     /// Why collecting has stopped, if it has.
     pub(super) async fn halt(&self) -> Result<Option<Halt>, CollectError> {
         ledger::read(&*self.store, &self.names.halt).await
@@ -210,8 +225,8 @@ impl CollectedChain {
         NewMessage {
             partition: self.names.partition.clone(),
             idempotency_key: format!(
-                "{topic}/{}/{}/{}/{tables}",
-                fact.generation, fact.from_block, fact.head
+                "{topic}/{}/{}/{}/{tables}/{}",
+                fact.generation, fact.from_block, fact.head, fact.by
             ),
             topic: topic.to_owned(),
             payload: payload.to_string(),
@@ -221,6 +236,8 @@ impl CollectedChain {
 
 /// What a message says.
 pub(super) struct Fact<'a> {
+    /// What made it, where the blocks alone do not tell: a range's job, a mend.
+    pub(super) by: String,
     pub(super) generation: u64,
     pub(super) from_block: u64,
     pub(super) head: BlockRef,

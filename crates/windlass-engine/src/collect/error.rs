@@ -11,6 +11,8 @@ use windlass_core::reader::{ChainError, ChainErrorKind};
 const TAKEN_OVER_PAUSE: Duration = Duration::from_millis(50);
 /// A block that is too large by itself is asked for again after this.
 const LARGE_BLOCK_PAUSE: Duration = Duration::from_secs(1);
+/// A store in trouble is asked again after this.
+const STORE_PAUSE: Duration = Duration::from_secs(5);
 /// A chain that stands still is looked at again after this.
 const HALTED_PAUSE: Duration = Duration::from_secs(5);
 
@@ -59,6 +61,15 @@ impl CollectError {
             // A cursor that has moved in between: the next step looks anew.
             Self::Store(StoreError::Fenced { .. } | StoreError::Busy | StoreError::CursorConflict { .. }) => {
                 RetryAdvice::After(TAKEN_OVER_PAUSE)
+            }
+            // It passes, or the next step looks what became of it.
+            Self::Store(error)
+                if error.is_passing() || matches!(error, StoreError::OutcomeUnknown { .. }) =>
+            {
+                match error.retry() {
+                    RetryAdvice::Never => RetryAdvice::After(STORE_PAUSE),
+                    after => after,
+                }
             }
             Self::Store(error) => error.retry(),
             // One block cannot be asked for in parts; a node that found it too large was in trouble.

@@ -62,7 +62,7 @@ impl CollectedChain {
         }
         let old = ledger::plan(&*self.store, &self.names).await?;
         let next_blocks = ledger::next_blocks(&*self.store, &self.names, &old).await?;
-        let standing = Standing { head: position.number, settled: to, next_blocks };
+        let standing = Standing { head: position.number, settled: to, next_blocks, ..Standing::default() };
         let new = old.rewind(&standing, to);
         let mut writes = self.retracting(position, target).await?;
         writes.extend(ledger::change(&self.names, (&old, &new), &standing.next_blocks)?);
@@ -78,7 +78,14 @@ impl CollectedChain {
     /// What takes everything above a block back, and forgets that collecting had stopped.
     async fn retracting(&self, position: BlockRef, target: BlockRef) -> Result<Vec<Write>, CollectError> {
         let (from_block, generation) = (target.number + 1, self.generation().await? + 1);
-        let fact = Fact { generation, from_block, head: target, events: 0, tables: Vec::new() };
+        let fact = Fact {
+            by: "rewind".to_owned(),
+            generation,
+            from_block,
+            head: target,
+            events: 0,
+            tables: Vec::new(),
+        };
         let generation = Some(generation.to_string());
         Ok(vec![
             reset(&self.names.head, position, target),

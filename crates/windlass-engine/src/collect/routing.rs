@@ -48,7 +48,9 @@ impl Routing {
 
     /// What takes out everything that these sources have in some blocks, and nobody else's.
     pub(super) fn erasing(&self, blocks: BlockRange) -> impl Iterator<Item = Write> {
-        self.tables.iter().map(move |(table, contracts)| Write::EraseRows {
+        // Without a contract it would be everybody's.
+        let filled = self.tables.iter().filter(|(_, contracts)| !contracts.is_empty());
+        filled.map(move |(table, contracts)| Write::EraseRows {
             table: table.name.clone(),
             blocks,
             contracts: contracts.clone(),

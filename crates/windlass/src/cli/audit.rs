@@ -10,7 +10,7 @@ use windlass_core::code::Code;
 use windlass_core::name::Owner;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::ChainReader;
-use windlass_engine::collect::audit::{Audit, Audited, MAX_PAGE_BLOCKS, Proof};
+use windlass_engine::collect::audit::{Audit, Audited, Proof};
 use windlass_engine::collect::chain::CollectedChain;
 use windlass_engine::collect::compare::Compared;
 
@@ -73,6 +73,8 @@ struct Report {
     differences: Vec<Difference>,
     disputed_blocks: Vec<u64>,
     repaired_blocks: u64,
+    /// Still being collected.
+    skipped_blocks: u64,
 }
 
 /// How many blocks stand on a proof.
@@ -152,7 +154,8 @@ async fn examine(args: &Args, audit: &Audit) -> Result<Report, Failure> {
     }
     let mut report = Report::new(args.chain.clone(), blocks);
     let (mut from, mut pages) = (blocks.from, 0);
-    while let Some(page) = BlockRange::next(from, MAX_PAGE_BLOCKS, blocks.to) {
+    while let Some(page) = next_page(audit, from, blocks.to).await? {
+        report.skipped_blocks += page.from - from;
         report.add(audit.page(page, args.repair).await?);
         pages += 1;
         if std::io::stderr().is_terminal() || pages % PAGES_PER_LINE == 0 {
@@ -160,7 +163,12 @@ async fn examine(args: &Args, audit: &Audit) -> Result<Report, Failure> {
         }
         from = page.to + 1;
     }
+    report.skipped_blocks += (blocks.to + 1).saturating_sub(from);
     Ok(report)
+}
+
+async fn next_page(audit: &Audit, from: u64, to: u64) -> Result<Option<BlockRange>, Failure> {
+    if from > to { Ok(None) } else { Ok(audit.next_page(from, to).await?) }
 }
 
 impl Report {
@@ -175,6 +183,7 @@ impl Report {
             differences: Vec::new(),
             disputed_blocks: Vec::new(),
             repaired_blocks: 0,
+            skipped_blocks: 0,
         }
     }
 
@@ -213,6 +222,10 @@ impl Report {
         let mut text = format!("chain {}, blocks {} to {}\n", self.chain, self.blocks.from, self.blocks.to);
         for proven in &self.proofs {
             let _ = writeln!(text, "  {} blocks {}", human::count(proven.blocks), words(proven.by));
+        }
+        if self.skipped_blocks > 0 {
+            let count = human::count(self.skipped_blocks);
+            let _ = writeln!(text, "  {count} blocks are still being collected and were left out");
         }
         for row in &self.differences {
             let Difference { what, table, block, log_index } = row;

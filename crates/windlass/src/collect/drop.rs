@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use windlass_core::chain::ChainId;
 use windlass_core::commit::{Commit, Write};
-use windlass_core::name::{Owner, StateKey};
+use windlass_core::error::StoreError;
+use windlass_core::lease::Lease;
+use windlass_core::name::{LeaseName, Owner, StateKey};
 use windlass_core::plan::Plan;
 use windlass_core::store::{Store, TableInfo};
 use windlass_core::table::Identifier;
@@ -22,6 +24,11 @@ use crate::failure::Failure;
 
 /// How long the lease is held at most: everything under it is a few writes.
 const LEASE_TTL: Duration = Duration::from_secs(30);
+
+/// How often a busy store is asked.
+const MAX_TRIES: u32 = 50;
+/// How long it is left alone in between.
+const BETWEEN_TRIES: Duration = Duration::from_millis(100);
 
 /// What is stored of an index.
 #[derive(Debug)]
@@ -77,13 +84,7 @@ pub(crate) async fn remove(store: &dyn Store, stored: &Stored) -> Result<(), Fai
 /// Makes a chain's ledger forget the tables. Nobody else may change it meanwhile.
 async fn forget(store: &dyn Store, stored: &Stored, chain: ChainId) -> Result<(), Failure> {
     let names = ledger::names(chain)?;
-    let owner = format!("{}-{:08x}/drop", std::process::id(), rand::random::<u32>());
-    let owner = Owner::new(owner).map_err(unnamed)?;
-    let lease = store.acquire_lease(&names.lease, &owner, LEASE_TTL).await?;
-    let lease = lease.ok_or_else(|| {
-        Failure::refused(format_args!("a process is collecting chain {chain}"))
-            .hint("stop `windlass run` first; one that died keeps its lease for `lease_ttl`")
-    })?;
+    let lease = take_lease(store, &names.lease).await?;
     let old = ledger::plan(store, chain).await?;
     let new = without(&old, |table| stored.has(table));
     let text = serde_json::to_string(&new).map_err(Failure::unexpected)?;
@@ -93,6 +94,23 @@ async fn forget(store: &dyn Store, stored: &Stored, chain: ChainId) -> Result<()
     store.release_lease(&lease).await?;
     done?;
     Ok(())
+}
+
+/// Takes the chain's lease. A busy store gives nothing at once, and is asked again.
+async fn take_lease(store: &dyn Store, name: &LeaseName) -> Result<Lease, Failure> {
+    let owner = format!("{}-{:08x}/drop", std::process::id(), rand::random::<u32>());
+    let owner = Owner::new(owner).map_err(unnamed)?;
+    for _ in 0..MAX_TRIES {
+        if let Some(lease) = store.acquire_lease(name, &owner, LEASE_TTL).await? {
+            return Ok(lease);
+        }
+        if let Some(held) = store.list_leases().await?.into_iter().find(|lease| lease.name == *name) {
+            return Err(Failure::refused(format_args!("a process is collecting the chain: {}", held.owner))
+                .hint("stop `windlass run` first; one that died keeps its lease for `lease_ttl`"));
+        }
+        tokio::time::sleep(BETWEEN_TRIES).await;
+    }
+    Err(StoreError::Busy.into())
 }
 
 /// What else was kept for the index: whether it is paused, and where its contracts came to be.

@@ -60,3 +60,43 @@ impl<L: Learns> Keeper<L> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use windlass_core::store::{Events, Health};
+    use windlass_store_sqlite::{SqliteOptions, SqliteStore};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Memory(Mutex<String>);
+
+    impl Learns for Memory {
+        fn save(&self) -> String {
+            self.0.lock().expect("a lock").clone()
+        }
+
+        fn restore(&self, text: &str) {
+            text.clone_into(&mut self.0.lock().expect("a lock"));
+        }
+    }
+
+    #[tokio::test]
+    async fn what_was_learned_outlasts_the_process() {
+        let store = Arc::new(SqliteStore::open(SqliteOptions::memory()).await.expect("a store"));
+        let key = StateKey::new("collect/1/learned").expect("a name");
+        let pupil = Arc::new(Memory::default());
+        let keeper = Keeper::restored(store.clone(), key.clone(), pupil.clone()).await.expect("nothing yet");
+        pupil.restore("ranges of 500");
+        let over = CancellationToken::new();
+        over.cancel();
+        keeper.run(over).await.expect("kept at the end");
+        assert_eq!(store.state(&key).await.expect("a state").as_deref(), Some("ranges of 500"));
+        let next = Arc::new(Memory::default());
+        Keeper::restored(store.clone(), key, next.clone()).await.expect("restored");
+        assert_eq!(next.save(), "ranges of 500");
+        store.close().await;
+    }
+}

@@ -28,6 +28,7 @@ pub(super) struct ChainCrew {
     keeper: Keeper<EvmPool>,
     owner: String,
     workers: u64,
+    indexes: Vec<String>,
 }
 
 impl ChainCrew {
@@ -46,7 +47,17 @@ impl ChainCrew {
         let keeper = Keeper::restored(store.clone(), names.learned, endpoints.pool.clone()).await?;
         let reader = Arc::new(Metered::new(endpoints.name.to_string(), endpoints.pool.clone()));
         let chain = CollectedChain::new(options, store, reader, catalog).map_err(unnamed)?;
-        Ok(Self { chain: Arc::new(chain), endpoints, keeper, owner, workers: section.workers.get() })
+        let indexes = drafts.iter().filter(|draft| draft.chain() == endpoints.id);
+        let indexes = indexes.map(|draft| draft.name.to_string()).collect();
+        let (chain, workers) = (Arc::new(chain), section.workers.get());
+        Ok(Self { chain, endpoints, keeper, owner, workers, indexes })
+    }
+
+    /// Says what is about to be collected, and from whom.
+    pub(super) fn announce(&self) {
+        let places: Vec<String> = self.endpoints.pool.status().into_iter().map(|one| one.place).collect();
+        let (chain, endpoints, indexes) = (&self.endpoints.name, places.join(", "), self.indexes.join(", "));
+        tracing::info!(%chain, id = %self.endpoints.id, endpoints, indexes, "collecting");
     }
 
     /// What is counted of it.

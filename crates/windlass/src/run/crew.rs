@@ -57,6 +57,7 @@ impl Crew {
         let roles: Vec<&str> = options.roles.iter().map(|role| role.as_str()).collect();
         let roles = roles.join(",");
         tracing::info!(store = info.kind, place = info.place, schema = info.schema, roles, "running");
+        self.chains.iter().for_each(ChainCrew::announce);
         if let Some(api) = &self.api {
             tracing::info!(url = api.url(), "serving what was collected");
         }

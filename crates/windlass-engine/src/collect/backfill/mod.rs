@@ -131,10 +131,16 @@ impl Backfiller {
             max_attempts: options.retry.max_attempts,
         };
         let store = &*self.chain.store;
-        let Some(job) = persist(store, || store.claim_jobs(&claim)).await?.pop() else { return Ok(None) };
-        let blocks = serde_json::from_str(&job.payload)
-            .map_err(|error| CollectError::strange(format!("job {}", job.ticket.job), error))?;
-        Ok(Some((blocks, job)))
+        loop {
+            let Some(job) = persist(store, || store.claim_jobs(&claim)).await?.pop() else { return Ok(None) };
+            let blocks: BlockRange = serde_json::from_str(&job.payload)
+                .map_err(|error| CollectError::strange(format!("job {}", job.ticket.job), error))?;
+            if blocks.to <= campaign.blocks.to {
+                return Ok(Some((blocks, job)));
+            }
+            // The chain was taken back below this range since: it is not the campaign's any more.
+            store.complete_jobs(&[job.ticket]).await?;
+        }
     }
 
     async fn take_next(
@@ -193,11 +199,6 @@ impl Paced for Backfiller {
     /// Before a range is held, trouble with the store is waited out however long it
     /// takes; only what became of a range must not stay unwritten.
     fn retry(error: &CollectError) -> RetryAdvice {
-        match (error, error.retry()) {
-            (CollectError::Store(error), RetryAdvice::Never) if error.is_passing() => {
-                RetryAdvice::After(Duration::from_secs(5))
-            }
-            (_, advice) => advice,
-        }
+        error.retry()
     }
 }

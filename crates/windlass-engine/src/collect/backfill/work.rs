@@ -43,7 +43,14 @@ impl Backfiller {
             let head = BlockRef { number: range.blocks.to, hash: last.block.hash };
             let tables = range.routing.tables.iter().map(|(table, _)| table.name.as_str()).collect();
             let generation = self.chain.generation().await?;
-            let fact = Fact { generation, from_block: range.blocks.from, head, events, tables };
+            let fact = Fact {
+                by: format!("job-{}", range.job.ticket.job),
+                generation,
+                from_block: range.blocks.from,
+                head,
+                events,
+                tables,
+            };
             writes.push(Write::Publish(vec![self.chain.message(ADDED, &fact)]));
         }
         let sorted = range.routing.sorted(&logs);
@@ -104,7 +111,15 @@ impl Backfiller {
             ChainErrorKind::Unreachable if self.is_down().await => {
                 return self.give_back(range, error).await;
             }
-            ChainErrorKind::Unreachable if count > 1 => return self.split(range, count / 2).await,
+            // It answers other questions. A range that took too long has taught the reader
+            // so; otherwise the endpoint has trouble of its own, whatever the range.
+            ChainErrorKind::Unreachable if count > 1 => {
+                let learned = self.chain.reader.range_size(&range.routing.filter);
+                return match learned < count {
+                    true => self.split(range, learned.max(1)).await,
+                    false => self.give_back(range, error).await,
+                };
+            }
             _ => {}
         }
         self.fail(range, &error.message).await

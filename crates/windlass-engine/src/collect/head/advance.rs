@@ -45,7 +45,8 @@ impl Follower {
         if run.events > 0 {
             let generation = self.chain.generation().await?;
             let (from_block, events) = (step.position.number + 1, run.events);
-            let fact = Fact { generation, from_block, head: newest, events, tables: Vec::new() };
+            let fact =
+                Fact { by: String::new(), generation, from_block, head: newest, events, tables: Vec::new() };
             writes.push(Write::Publish(vec![self.chain.message(ADDED, &fact)]));
         }
         writes.extend(routing::writes(run.sorted));
@@ -105,6 +106,9 @@ impl Follower {
         let creations = chain.catalog.creations(step.plan.collected().map(|(id, _)| id));
         loop {
             let routing = self.routing_with(&step.plan, header.block.number, children.clone());
+            if routing.tables.is_empty() {
+                return Ok((routing, Vec::new()));
+            }
             let logs = logs_of(&*chain.reader, header, &routing.filter).await?;
             if creations.is_empty() {
                 return Ok((routing, logs));

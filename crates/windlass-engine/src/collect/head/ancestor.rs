@@ -21,6 +21,13 @@ pub(super) async fn common_ancestor(chain: &CollectedChain, top: u64) -> Result<
     let id = chain.options.chain;
     let seen: Option<Sight> = ledger::read(&*chain.store, &chain.names.sight).await?;
     let floor = seen.map_or(0, |sight| sight.finalized.number).min(top);
+    // One question tells whether it is in vain to look at all of them.
+    let final_one = chain.store.blocks(id, floor, 1).await?.first().copied();
+    if let Some(header) = final_one.filter(|header| header.number == floor)
+        && canonical(&*chain.reader, floor).await?.hash != header.hash
+    {
+        return Err(CollectError::FinalityViolated { chain: id, block: header.block_ref() });
+    }
     let mut lowest = None;
     let mut page_end = top;
     loop {

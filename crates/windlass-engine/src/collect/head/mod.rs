@@ -179,8 +179,12 @@ impl Follower {
 
     async fn take_lease(&mut self) -> Result<Option<Lease>, CollectError> {
         let (names, options) = (&self.chain.names, &self.chain.options);
-        self.lease = self.chain.store.acquire_lease(&names.lease, &options.owner, options.lease_ttl).await?;
-        Ok(self.lease.clone())
+        let taken = self.chain.store.acquire_lease(&names.lease, &options.owner, options.lease_ttl).await?;
+        // A busy store gives nothing now; what was held before is still to be given back in the end.
+        if taken.is_some() {
+            self.lease.clone_from(&taken);
+        }
+        Ok(taken)
     }
 
     /// Whether the chain still has the last stored block; `None` from a node that does
@@ -231,7 +235,10 @@ impl Paced for Follower {
 
     async fn pace(&mut self) -> Result<Duration, CollectError> {
         match self.step().await? {
-            Followed::Idle | Followed::NotOurs => return Ok(self.interval()),
+            // Endpoints that disagree for ever are not asked without a pause.
+            Followed::Idle | Followed::NotOurs | Followed::Rechecked { mended: 1.., .. } => {
+                return Ok(self.interval());
+            }
             Followed::Planned | Followed::Jumped { .. } => {
                 self.chain.replanned.send_modify(|changes| *changes += 1);
             }

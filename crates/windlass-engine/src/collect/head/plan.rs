@@ -3,8 +3,7 @@
 use windlass_core::chain::BlockRef;
 use windlass_core::commit::{Commit, Write};
 use windlass_core::lease::Lease;
-use windlass_core::plan::{Campaign, Plan, SourceId, Standing};
-use windlass_core::range::BlockRange;
+use windlass_core::plan::{Campaign, Plan, Standing};
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind};
 
 use super::{Followed, Follower, Step};
@@ -48,8 +47,7 @@ impl Follower {
         if !step.plan.serves(&wanted) {
             let standing = self.standing(step).await?;
             let new = step.plan.replan(&wanted, &standing);
-            let mut writes = ledger::change(&self.chain.names, (&step.plan, &new), &standing.next_blocks)?;
-            writes.extend(erase_unsettled(&step.plan, &new, &standing));
+            let writes = ledger::change(&self.chain.names, (&step.plan, &new), &standing.next_blocks)?;
             self.chain.store.commit(Commit::of(writes).under_lease(&step.lease)).await?;
             return Ok(Some(Followed::Planned));
         }
@@ -91,8 +89,10 @@ impl Follower {
     async fn standing(&self, step: &Step) -> Result<Standing, CollectError> {
         let next_blocks = ledger::next_blocks(&*self.chain.store, &self.chain.names, &step.plan).await?;
         let rechecked = ledger::block(&*self.chain.store, &self.chain.names.recheck).await?;
-        let settled = step.sight.finalized.number.min(rechecked.map_or(0, |block| block.number));
-        Ok(Standing { head: step.position.number, settled, next_blocks })
+        // It never ran past what was final, whatever an endpoint says today.
+        let settled = rechecked.map_or(0, |block| block.number);
+        let unknown_from = self.chain.unknown_from(&step.plan);
+        Ok(Standing { head: step.position.number, settled, next_blocks, unknown_from })
     }
 
     /// Whether a campaign has ranges that nobody has claimed, or that somebody is at.
@@ -131,17 +131,4 @@ impl Follower {
 struct Left {
     open: u64,
     dead: u64,
-}
-
-/// What a source that is left out has above the last settled block may yet go away,
-/// and nobody would notice: it is collected again when the source comes back.
-fn erase_unsettled(old: &Plan, new: &Plan, standing: &Standing) -> impl Iterator<Item = Write> {
-    let stays = |id: &SourceId| new.collected().any(|(other, _)| other == id);
-    let blocks = BlockRange { from: standing.settled + 1, to: u64::MAX };
-    let erase = |id: &SourceId| Write::EraseRows {
-        table: id.table.clone(),
-        blocks,
-        contracts: id.contract.into_iter().collect(),
-    };
-    old.collected().map(|(id, _)| id).filter(|id| !stays(id)).map(erase).collect::<Vec<_>>().into_iter()
 }

@@ -39,20 +39,24 @@ impl Follower {
             return Ok(Followed::Idle);
         }
         let blocks = BlockRange { from, to };
-        let end = chain.reader.header(BlockTag::Number(blocks.to)).await?;
-        let Some(end) = end else { return Ok(Followed::Idle) };
         let logs = chain.reader.logs(LogSpan::Range(blocks), &routing.filter).await?;
         let found = routing.sorted(&logs);
         let mut differing = compare::differing_blocks(&*chain.store, &routing, blocks, &found).await?;
-        differing = differing.into_iter().take(MAX_MENDED_BLOCKS).collect();
-        let (mut writes, mended) = self.mend(&routing, &differing).await?;
+        // What is too much for one look is left to the next one.
+        let next = differing.iter().nth(MAX_MENDED_BLOCKS).copied();
+        let blocks = BlockRange { from, to: next.map_or(to, |next| next - 1) };
+        differing.retain(|block| *block <= blocks.to);
+        let end = chain.reader.header(BlockTag::Number(blocks.to)).await?;
+        let Some(end) = end else { return Ok(Followed::Idle) };
+        let (mut writes, mended) = self.mend(step, &routing, &differing).await?;
         // The chain may have been reorganised past what is final while it was looked at:
         // that is nothing to mend.
         if self.is_canonical(&step.position).await? != Some(true) {
             return Ok(Followed::Idle);
         }
         // What was mended may tell of contracts that nobody knew: then there is more to see.
-        if mended == 0 {
+        let tells_of_contracts = !chain.catalog.creations(step.plan.collected().map(|(id, _)| id)).is_empty();
+        if mended == 0 || !tells_of_contracts {
             writes.extend(self.passed(end.block.block_ref()));
         }
         chain.store.commit(Commit::of(writes).under_lease(&step.lease).relaxed()).await?;
@@ -86,6 +90,7 @@ impl Follower {
     /// right to doubt.
     async fn mend(
         &self,
+        step: &Step,
         routing: &Routing,
         blocks: &BTreeSet<u64>,
     ) -> Result<(Vec<Write>, u64), CollectError> {
@@ -106,7 +111,14 @@ impl Follower {
             let generation = self.chain.generation().await?;
             let head = header.block.block_ref();
             let events = sorted.row_count();
-            let fact = Fact { generation, from_block: *number, head, events, tables: Vec::new() };
+            let fact = Fact {
+                by: format!("mend-{}-{events}", step.lease.epoch.0),
+                generation,
+                from_block: *number,
+                head,
+                events,
+                tables: Vec::new(),
+            };
             writes.push(Write::Publish(vec![self.chain.message(ADDED, &fact)]));
             writes.extend(routing.erasing(span));
             writes.extend(routing::writes(sorted));

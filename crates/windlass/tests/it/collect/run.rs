@@ -13,6 +13,8 @@ async fn everything_is_collected_and_a_restart_goes_on_from_there() {
     let folder = Folder::with_config(&world.config("0"));
     let mut running = folder.start(&["run"]);
     running.wait_for("running");
+    let line = running.wait_for("collecting");
+    assert!(line.contains("chain=local") && line.contains("indexes=\"fees\""), "{line}");
     wait_until_collected(&folder, "fees", 40);
     world.pay(3);
     wait_until_collected(&folder, "fees", 43);
