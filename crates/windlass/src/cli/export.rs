@@ -1,5 +1,6 @@
 //! `windlass export`
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use super::global::Global;
@@ -36,6 +37,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
+    if args.format == Format::Parquet && args.output.is_none() && std::io::stdout().is_terminal() {
+        return Err(
+            Failure::usage("Parquet is nothing to read on a terminal").hint("name a file with --output")
+        );
+    }
     let loaded = global.load()?;
     let export = Export {
         index: args.name.identifier().clone(),

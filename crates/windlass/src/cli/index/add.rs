@@ -39,8 +39,9 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
             .hint("choose another name, or change it in the configuration file"));
     }
     let chain = chosen_chain(&loaded, args.chain)?;
-    let mut section = Section::new(args.name, chain, args.contracts, args.index)?;
+    let section = Section::new(args.name, chain, args.contracts, args.index)?;
     let path = loaded.file.clone().unwrap_or_else(|| PathBuf::from(FILE_NAME));
+    let mut section = section.for_file(&path);
     let before = read(&path)?;
     let joined = |section: &Section| {
         let gap = if before.is_empty() || before.ends_with("\n\n") { "" } else { "\n" };

@@ -1,6 +1,6 @@
 //! An index as it is typed, and as the configuration file has it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use windlass_core::abi::EventShape;
 use windlass_core::chain::Address;
@@ -16,13 +16,13 @@ use crate::failure::Failure;
 #[derive(Debug, clap::Args)]
 pub(crate) struct IndexArgs {
     /// An event as the contract declares it; with --abi its name is enough; several times for several
-    #[arg(long = "event", value_name = "EVENT")]
+    #[arg(long = "event", value_name = "EVENT", requires = "contracts")]
     events: Vec<String>,
     /// A file with the contract's ABI
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "contracts")]
     abi: Option<PathBuf>,
     /// The first block of interest, or "deployment" [default: the block of the deployment, searched for now]
-    #[arg(long, value_name = "BLOCK")]
+    #[arg(long, value_name = "BLOCK", requires = "contracts")]
     pub(crate) start: Option<Start>,
 }
 
@@ -67,6 +67,15 @@ impl Section {
             }
         }
         Ok(Self { name, chain, contracts, start: args.start, events: args.events, abi: args.abi })
+    }
+
+    /// The same for a file that lies elsewhere: paths that were typed begin at the current folder.
+    pub(crate) fn for_file(mut self, file: &Path) -> Self {
+        let is_elsewhere = file.parent().is_some_and(|folder| !folder.as_os_str().is_empty());
+        if is_elsewhere {
+            self.abi = self.abi.map(|abi| std::path::absolute(&abi).unwrap_or(abi));
+        }
+        self
     }
 
     /// As the configuration file has it.

@@ -98,7 +98,7 @@ async fn compose(args: Args, global: &Global, path: &Path) -> Result<Written, Fa
     let Some(rpc) = args.rpc else { return Ok(Written { text: template.text(), private: false }) };
     let chain = with_endpoint(&mut template, &rpc, args.chain_name).await?;
     if !args.contracts.is_empty() {
-        let section = Section::new(args.index_name, chain, args.contracts, args.index)?;
+        let section = Section::new(args.index_name, chain, args.contracts, args.index)?.for_file(path);
         with_index(&mut template, section, global, path).await?;
     }
     Ok(Written { text: template.text(), private: may_hold_key(&rpc) })

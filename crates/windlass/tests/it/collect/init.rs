@@ -54,6 +54,26 @@ async fn the_chain_has_the_name_that_was_given_and_the_start_too() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_abi_is_found_from_wherever_the_file_is() {
+    let world = World::start().await;
+    let (url, contract) = (world.url(), world.contract.to_string());
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path().join("etc")).expect("a folder");
+    let artifact = include_str!("../../../../../contracts/artifacts/FeeCollector.json");
+    folder.write("Fees.json", artifact);
+    let typed =
+        ["init", "--config", "etc/w.toml", "--rpc", &url, "--contract", &contract, "--abi", "Fees.json"];
+    let ran = folder.run(&[&typed[..], &["--event", "FeesCollected", "--event", "FeesWithdrawn"]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.shown());
+    let written = folder.read("etc/w.toml");
+    assert!(written.contains("/Fees.json\"\nevents = [\n  \"FeesCollected\",\n"), "{written}");
+    assert_eq!(folder.run(&["--config", "etc/w.toml", "config", "check"]).code, Some(0));
+    let slip = folder.run(&[&typed[..], &["--force", "--event", "FeesColected"]].concat());
+    assert!(slip.stderr.contains("did you mean `FeesCollected`?"), "{}", slip.shown());
+    assert_eq!(folder.run(&["init", "--rpc", &url, "--event", EVENT]).code, Some(2), "a contract is wanted");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_cannot_be_collected_is_not_written_down() {
     let world = World::start().await;
     let (url, contract) = (world.url(), world.contract.to_string());

@@ -17,7 +17,7 @@ sol! {
     function collectNativeFees(uint256 integratorFee, uint256 lifiFee, address integrator) external payable;
 }
 
-/// The event as the users write it.
+/// The event as users write it.
 pub(crate) const EVENT: &str = "FeesCollected(address indexed token, address indexed integrator, uint256 integratorFee, uint256 lifiFee)";
 /// So many blocks behind the head are not final.
 pub(crate) const FINALITY: u64 = 5;
