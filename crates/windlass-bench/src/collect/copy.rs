@@ -13,8 +13,6 @@ use crate::report::Measured;
 use crate::serve;
 
 const CONNECTIONS: usize = 2;
-/// How many encoded batches the insert alone is measured with.
-const BATCHES: usize = 20;
 
 type Broken = Box<dyn std::error::Error + Send + Sync>;
 
@@ -69,9 +67,7 @@ async fn pipe(url: &str, postgres: &str, chain: &serve::Args) -> Result<Measured
 async fn insert(url: &str, postgres: &str, chain: &serve::Args) -> Result<Measured, Broken> {
     let ranges = Ranges::new(url, chain);
     let mut batches: Vec<(u64, Bytes)> = Vec::new();
-    while batches.len() < BATCHES
-        && let Some(body) = ranges.next().await?
-    {
+    while let Some(body) = ranges.next().await? {
         let rows = rows(&body)?;
         batches.push((rows.len() as u64, encode(&rows)));
     }

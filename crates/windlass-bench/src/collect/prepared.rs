@@ -14,8 +14,6 @@ type Broken = Box<dyn std::error::Error + Send + Sync>;
 
 /// How many batches wait for the writer at most.
 const WAITING: usize = 4;
-/// How many batches the insert alone is measured with.
-const BATCHES: usize = 20;
 
 /// The collector's table, as SQLite keeps it.
 const TABLE: &str = "CREATE TABLE bare (
@@ -30,9 +28,7 @@ pub(super) async fn measure(url: &str, path: &Path, chain: &serve::Args) -> Resu
     let download = download(url, chain, whole.n).await?;
     let ranges = Ranges::new(url, chain);
     let mut batches = Vec::new();
-    while batches.len() < BATCHES
-        && let Some(body) = ranges.next().await?
-    {
+    while let Some(body) = ranges.next().await? {
         batches.push(rows(&body)?);
     }
     let path = path.with_extension("insert.db");
