@@ -7,6 +7,29 @@ use windlass_core::store::Store;
 
 use crate::clock::ManualClock;
 
+/// A database that lives in one handle, such as one in memory.
+pub struct OneHandle {
+    /// The handle.
+    pub store: Arc<dyn Store>,
+    /// Its clock.
+    pub clock: Arc<ManualClock>,
+}
+
+#[async_trait]
+impl Harness for OneHandle {
+    async fn open(&self) -> Arc<dyn Store> {
+        self.store.clone()
+    }
+
+    fn clock(&self) -> Arc<ManualClock> {
+        self.clock.clone()
+    }
+
+    fn durable(&self) -> bool {
+        false
+    }
+}
+
 /// One fresh database, and the clock that its handles read.
 #[async_trait]
 pub trait Harness: Send + Sync {

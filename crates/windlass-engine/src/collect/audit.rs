@@ -11,19 +11,20 @@ use std::sync::Arc;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde::Serialize;
 use windlass_core::block_set::BlockSet;
-use windlass_core::commit::{Commit, Write};
+use windlass_core::commit::Commit;
 use windlass_core::event::LogEvent;
 use windlass_core::plan::Plan;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan};
 use windlass_core::table::Identifier;
 
-use super::chain::{ADDED, CollectedChain, Fact};
+use super::chain::CollectedChain;
 use super::compare::{self, Compared};
 use super::error::CollectError;
 use super::head::logs_of;
 use super::ledger;
-use super::routing::{self, Routing};
+use super::mend::Mend;
+use super::routing::Routing;
 
 /// The most blocks of one page.
 pub const MAX_PAGE_BLOCKS: u64 = 500;
@@ -187,21 +188,13 @@ impl Audit {
         let differing: BTreeSet<u64> = audited.differences.values().flat_map(Compared::blocks).collect();
         let mut writes = Vec::new();
         let mut repaired = 0;
-        let generation = self.chain.generation().await?;
+        let mend = Mend::new(&self.chain, routing, "repair".to_owned()).await?;
         for block in known {
             let number = block.header.block.number;
             if !differing.contains(&number) || block.is_disputed {
                 continue;
             }
-            let sorted = routing.sorted(&block.logs);
-            let blocks = BlockRange { from: number, to: number };
-            writes.extend(routing.erasing(blocks));
-            let head = block.header.block.block_ref();
-            let (events, tables) = (block.logs.len(), Vec::new());
-            let fact =
-                Fact { by: format!("repair-{events}"), generation, from_block: number, head, events, tables };
-            writes.push(Write::Publish(vec![self.chain.message(ADDED, &fact)]));
-            writes.extend(routing::writes(sorted));
+            writes.extend(mend.block(block.header.block.block_ref(), routing.sorted(&block.logs)));
             repaired += 1;
         }
         self.chain.store.commit(Commit::of(writes)).await?;

@@ -15,7 +15,7 @@ use super::error::CollectError;
 use super::names::ChainNames;
 
 /// The plan, if there is one yet.
-pub(super) async fn plan(store: &dyn Store, names: &ChainNames) -> Result<Plan, CollectError> {
+pub async fn plan(store: &dyn Store, names: &ChainNames) -> Result<Plan, CollectError> {
     Ok(read(store, &names.plan).await?.unwrap_or_default())
 }
 

@@ -12,9 +12,10 @@
 //! | [`sight`] | where a chain stands |
 //! | [`deployment`] | where a contract came to be |
 //! | [`names`] | under which names all this is stored |
-//! | `ledger` | the plan and the cursors as they stand in the store |
+//! | [`ledger`] | the plan and the cursors as they stand in the store |
 //! | [`compare`] | what is stored against what the chain says |
 //! | `routing` | what sorts logs into tables |
+//! | `mend` | how a block is collected anew |
 //! | `persist` | writes that outlast passing trouble |
 //!
 //! Invariants: one worker at a time follows a chain's head and changes its plan,
@@ -31,7 +32,8 @@ pub mod counts;
 pub mod deployment;
 pub mod error;
 pub mod head;
-mod ledger;
+pub mod ledger;
+mod mend;
 pub mod names;
 mod persist;
 pub mod rewind;

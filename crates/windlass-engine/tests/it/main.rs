@@ -6,4 +6,5 @@
 mod anvil_collect;
 mod cases;
 mod collect;
+mod database;
 mod devnet;

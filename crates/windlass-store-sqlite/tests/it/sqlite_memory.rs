@@ -2,37 +2,15 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use windlass_core::store::Store;
 use windlass_store_sqlite::{SqliteOptions, SqliteStore};
 use windlass_testkit::clock::ManualClock;
-use windlass_testkit::harness::Harness;
+use windlass_testkit::harness::OneHandle;
 use windlass_testkit::script;
 
-struct Memory {
-    store: Arc<SqliteStore>,
-    clock: Arc<ManualClock>,
-}
-
-#[async_trait]
-impl Harness for Memory {
-    async fn open(&self) -> Arc<dyn Store> {
-        self.store.clone()
-    }
-
-    fn clock(&self) -> Arc<ManualClock> {
-        self.clock.clone()
-    }
-
-    fn durable(&self) -> bool {
-        false
-    }
-}
-
-async fn fresh() -> Memory {
+async fn fresh() -> OneHandle {
     let clock = Arc::new(ManualClock::new());
     let options = SqliteOptions::memory().with_clock(clock.clone());
-    Memory { store: Arc::new(SqliteStore::open(options).await.expect("a store")), clock }
+    OneHandle { store: Arc::new(SqliteStore::open(options).await.expect("a store")), clock }
 }
 
 windlass_testkit::conformance!(fresh());

@@ -1,10 +1,10 @@
 //! A chain's plan as it stands in the store.
 
 use windlass_core::chain::ChainId;
-use windlass_core::error::StoreError;
 use windlass_core::name::NameError;
 use windlass_core::plan::Plan;
 use windlass_core::store::Store;
+use windlass_engine::collect::ledger;
 use windlass_engine::collect::names::ChainNames;
 
 use crate::failure::Failure;
@@ -16,12 +16,7 @@ pub(crate) fn names(chain: ChainId) -> Result<ChainNames, Failure> {
 
 /// The plan; an empty one where nobody has begun.
 pub(crate) async fn plan(store: &dyn Store, chain: ChainId) -> Result<Plan, Failure> {
-    let names = names(chain)?;
-    let Some(text) = store.state(&names.plan).await? else { return Ok(Plan::default()) };
-    serde_json::from_str(&text).map_err(|error| {
-        let message = format!("what is stored as {} makes no sense: {error}", names.plan);
-        Failure::from(StoreError::Other(message))
-    })
+    Ok(ledger::plan(store, &names(chain)?).await?)
 }
 
 /// A name of our own making that is none.

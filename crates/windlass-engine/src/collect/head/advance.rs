@@ -92,9 +92,7 @@ impl Follower {
         }
         Ok(run)
     }
-}
 
-impl Follower {
     /// A block's logs, those of contracts that were created in it included.
     async fn read_block(
         &mut self,

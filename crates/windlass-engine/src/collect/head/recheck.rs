@@ -12,11 +12,11 @@ use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, LogSpan};
 
 use super::advance::logs_of;
 use super::{Followed, Follower, Step};
-use crate::collect::chain::{ADDED, Fact};
 use crate::collect::compare;
 use crate::collect::error::CollectError;
 use crate::collect::ledger;
-use crate::collect::routing::{self, Routing};
+use crate::collect::mend::Mend;
+use crate::collect::routing::Routing;
 
 /// At most this many blocks in one look.
 const MAX_BLOCKS: u64 = 1_000;
@@ -95,6 +95,7 @@ impl Follower {
         blocks: &BTreeSet<u64>,
     ) -> Result<(Vec<Write>, u64), CollectError> {
         let (mut writes, mut mended) = (Vec::new(), 0);
+        let mend = Mend::new(&self.chain, routing, format!("mend-{}", step.lease.epoch.0)).await?;
         for number in blocks {
             let unknown = || {
                 let told = format!("the endpoint does not know block {number}, which is final");
@@ -108,20 +109,7 @@ impl Follower {
                 continue;
             }
             tracing::warn!(chain = %self.chain.options.chain, block = number, "a block was not complete and is mended");
-            let generation = self.chain.generation().await?;
-            let head = header.block.block_ref();
-            let events = sorted.row_count();
-            let fact = Fact {
-                by: format!("mend-{}-{events}", step.lease.epoch.0),
-                generation,
-                from_block: *number,
-                head,
-                events,
-                tables: Vec::new(),
-            };
-            writes.push(Write::Publish(vec![self.chain.message(ADDED, &fact)]));
-            writes.extend(routing.erasing(span));
-            writes.extend(routing::writes(sorted));
+            writes.extend(mend.block(header.block.block_ref(), sorted));
             mended += 1;
         }
         Ok((writes, mended))

@@ -3,9 +3,9 @@
 use windlass_core::range::BlockRange;
 use windlass_engine::collect::head::Followed;
 
-use super::database::Kind;
 use super::stage::{Orders, Stage, fee, from_block};
 use crate::collect::chain::COLLECTORS;
+use crate::database::Kind;
 
 pub(super) async fn one_question_serves_every_source(kind: Kind) {
     let stage = Stage::new(kind, 3).await;

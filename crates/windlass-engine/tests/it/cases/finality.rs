@@ -8,11 +8,11 @@ use windlass_core::row_query::{Comparison, Condition, Place};
 use windlass_core::table::Value;
 use windlass_engine::collect::sight::Sight;
 
-use super::database::Kind;
 use super::scripted::Scripted;
 use super::stage::{Orders, Stage, with_finality};
 use crate::collect::chain::SimChain;
 use crate::collect::endpoint::Endpoint;
+use crate::database::Kind;
 
 #[tokio::test]
 async fn where_a_chain_stands_is_told_by_tag_or_by_depth() {

@@ -9,9 +9,9 @@ use windlass_core::table::{RowKey, Value};
 use windlass_engine::collect::audit::Audit;
 use windlass_engine::collect::head::Followed;
 
-use super::database::Kind;
 use super::stage::{Orders, Stage, fee, from_block, with_finality};
 use crate::collect::chain::COLLECTORS;
+use crate::database::Kind;
 
 pub(super) async fn logs_that_come_late_appear_once_their_block_is_final_by_tag(kind: Kind) {
     late_logs(kind, &with_finality(Finality::Finalized)).await;

@@ -7,8 +7,8 @@ use windlass_core::store::Jobs;
 use windlass_engine::collect::backfill::Backfilled;
 use windlass_engine::collect::head::Followed;
 
-use super::database::Kind;
 use super::stage::{Collector, Stage, from_block};
+use crate::database::Kind;
 
 fn too_large(suggested: Option<BlockRange>) -> ChainError {
     ChainError::new(ChainErrorKind::RangeTooLarge { suggested }, "query returned more than 10000 results")

@@ -14,9 +14,8 @@
 //! | `finality` | where a chain stands, and what is kept of it |
 //! | `replay` | collecting blocks anew |
 //! | `filters` | what is asked for |
-//! | `stage` | where they play: `database`, `flaky` store, `scripted` endpoint, `logbook` |
+//! | `stage` | where they play: `flaky` store, `scripted` endpoint, `logbook` |
 
-mod database;
 mod filters;
 mod finality;
 mod flaky;
@@ -39,7 +38,7 @@ macro_rules! on_both_stores {
             $(mod $file {$(
                 #[tokio::test]
                 async fn $case() {
-                    crate::cases::$file::$case(crate::cases::database::Kind::Sqlite).await;
+                    crate::cases::$file::$case(crate::database::Kind::Sqlite).await;
                 }
             )*})*
         }
@@ -48,7 +47,7 @@ macro_rules! on_both_stores {
             $(mod $file {$(
                 #[tokio::test]
                 async fn $case() {
-                    crate::cases::$file::$case(crate::cases::database::Kind::Postgres).await;
+                    crate::cases::$file::$case(crate::database::Kind::Postgres).await;
                 }
             )*})*
         }

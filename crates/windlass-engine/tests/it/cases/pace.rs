@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::database::Kind;
 use super::stage::{Orders, Stage, from_block};
+use crate::database::Kind;
 
 /// Seconds between instants.
 fn gaps(instants: &[Instant]) -> Vec<u64> {

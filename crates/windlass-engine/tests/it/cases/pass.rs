@@ -6,9 +6,9 @@ use windlass_core::reader::{ChainError, ChainErrorKind};
 use windlass_engine::collect::backfill::Backfilled;
 use windlass_engine::collect::head::Followed;
 
-use super::database::Kind;
 use super::stage::{Orders, Stage, fee, from_block, values};
 use crate::collect::chain::COLLECTORS;
+use crate::database::Kind;
 
 fn blocks(from: u64, to: u64) -> BlockRange {
     BlockRange { from, to }

@@ -7,8 +7,8 @@ use windlass_engine::collect::backfill::Backfilled;
 use windlass_engine::collect::error::CollectError;
 use windlass_engine::collect::head::Followed;
 
-use super::database::Kind;
 use super::stage::{Collector, Orders, Stage, with_finality};
+use crate::database::Kind;
 
 const TAG: Finality = Finality::Finalized;
 const DEPTH: Finality = Finality::Depth(3);

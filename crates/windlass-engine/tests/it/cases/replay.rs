@@ -11,10 +11,10 @@ use windlass_engine::collect::audit::{Audit, Audited, Proof};
 use windlass_engine::collect::compare::Compared;
 use windlass_engine::collect::error::CollectError;
 
-use super::database::Kind;
 use super::scripted::Scripted;
 use super::stage::{Collector, Orders, Stage, fee, from_block, values};
 use crate::collect::endpoint::Endpoint;
+use crate::database::Kind;
 
 const ALL: BlockRange = BlockRange { from: 0, to: 17 };
 

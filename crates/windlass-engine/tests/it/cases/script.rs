@@ -6,9 +6,9 @@ use windlass_core::finality::Finality;
 use windlass_engine::collect::backfill::Backfilled;
 use windlass_engine::collect::head::Followed;
 
-use super::database::Kind;
 use super::stage::{Collector, Orders, Stage, fee, with_finality};
 use crate::collect::chain::{COLLECTORS, SimBlock};
+use crate::database::Kind;
 
 pub(super) async fn the_canonical_script_with_the_chains_own_finality(kind: Kind) {
     play(kind, &with_finality(Finality::Finalized)).await;

@@ -24,11 +24,11 @@ use windlass_engine::collect::names::ChainNames;
 use windlass_engine::collect::sight::Sight;
 use windlass_testkit::clock::ManualClock;
 
-use super::database::{Database, Kind};
 use super::flaky::Flaky;
 use super::scripted::Scripted;
 use crate::collect::chain::{COLLECTORS, FEES, Fee, Meaning, SimChain};
 use crate::collect::endpoint::Endpoint;
+use crate::database::{Database, Kind};
 
 /// How long leases and holds last.
 pub(crate) const LEASE_TTL: Duration = Duration::from_secs(30);

@@ -11,10 +11,10 @@ use windlass_engine::collect::backfill::Backfilled;
 use windlass_engine::collect::error::CollectError;
 use windlass_engine::collect::head::Followed;
 
-use super::database::Kind;
 use super::flaky::away;
 use super::logbook::Logbook;
 use super::stage::{Collector, Orders, Stage, from_block};
+use crate::database::Kind;
 
 const WHOLE: BlockRange = BlockRange { from: 1, to: 20 };
 const STORED: Backfilled = Backfilled::Collected { blocks: WHOLE, events: 20 };

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::Address;
-use async_trait::async_trait;
 use windlass_core::abi::{Decoder, EventShape};
 use windlass_core::finality::Finality;
 use windlass_core::index::{Contracts, IndexSpec, Start};
@@ -20,7 +19,7 @@ use windlass_engine::collect::chain::{CollectOptions, CollectedChain};
 use windlass_engine::collect::head::Follower;
 use windlass_store_sqlite::{SqliteOptions, SqliteStore};
 use windlass_testkit::clock::ManualClock;
-use windlass_testkit::harness::Harness;
+use windlass_testkit::harness::OneHandle;
 
 use super::chain::{COLLECTORS, FACTORY, FEES, Fee, MADE, Meaning, NOTED, ODD, SimChain};
 use super::endpoint::Endpoint;
@@ -90,10 +89,10 @@ impl World {
     }
 
     /// A store in memory with the tables.
-    pub(super) async fn database(&self) -> Database {
+    pub(super) async fn database(&self) -> OneHandle {
         let options = SqliteOptions::memory().with_clock(self.clock.clone());
         let store = SqliteStore::open(options).await.expect("a store");
-        let database = Database { store: Arc::new(store), clock: self.clock.clone() };
+        let database = OneHandle { store: Arc::new(store), clock: self.clock.clone() };
         self.create_tables(&*database.store).await;
         database
     }
@@ -234,25 +233,4 @@ async fn all_rows(store: &dyn Store, table: &Identifier) -> Vec<EventRow> {
     let rows = store.rows(&query).await.expect("rows");
     assert!(rows.len() < MAX_ROW_PAGE as usize, "one page holds them all");
     rows
-}
-
-/// One database.
-pub(super) struct Database {
-    pub(super) store: Arc<dyn Store>,
-    pub(super) clock: Arc<ManualClock>,
-}
-
-#[async_trait]
-impl Harness for Database {
-    async fn open(&self) -> Arc<dyn Store> {
-        self.store.clone()
-    }
-
-    fn clock(&self) -> Arc<ManualClock> {
-        self.clock.clone()
-    }
-
-    fn durable(&self) -> bool {
-        false
-    }
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use alloy_consensus::TxEip1559;
 use alloy_primitives::{Address, B256, Bytes, TxKind, hex};
-use async_trait::async_trait;
 use windlass_chain::evm::{EvmReader, EvmRpc};
 use windlass_core::abi::{Decoder, EventShape};
 use windlass_core::chain::ChainId;
@@ -24,7 +23,7 @@ use windlass_engine::collect::chain::{CollectOptions, CollectedChain};
 use windlass_engine::collect::head::{Followed, Follower};
 use windlass_store_sqlite::{SqliteOptions, SqliteStore};
 use windlass_testkit::clock::ManualClock;
-use windlass_testkit::harness::Harness;
+use windlass_testkit::harness::OneHandle;
 
 /// How long a follower's lease lasts, in the simulation's time.
 pub(super) const LEASE_TTL: Duration = Duration::from_secs(30);
@@ -62,11 +61,11 @@ impl World {
         Self { chain, contract, faults, clock: Arc::new(ManualClock::new()), start_block: 0, server }
     }
 
-    pub(super) async fn database(&self) -> Database {
+    pub(super) async fn database(&self) -> OneHandle {
         let options = SqliteOptions::memory().with_clock(self.clock.clone());
         let store = SqliteStore::open(options).await.expect("a store");
         windlass_core::store::Tables::create_tables(&store, &[self.table().0]).await.expect("a table");
-        Database { store: Arc::new(store), clock: self.clock.clone() }
+        OneHandle { store: Arc::new(store), clock: self.clock.clone() }
     }
 
     pub(super) fn table(&self) -> (Arc<TableSpec>, Arc<Decoder>) {
@@ -197,27 +196,6 @@ impl World {
 pub(super) struct Worker {
     pub(super) follower: Follower,
     pub(super) backfiller: Backfiller,
-}
-
-/// One database in memory.
-pub(super) struct Database {
-    store: Arc<SqliteStore>,
-    clock: Arc<ManualClock>,
-}
-
-#[async_trait]
-impl Harness for Database {
-    async fn open(&self) -> Arc<dyn Store> {
-        self.store.clone()
-    }
-
-    fn clock(&self) -> Arc<ManualClock> {
-        self.clock.clone()
-    }
-
-    fn durable(&self) -> bool {
-        false
-    }
 }
 
 /// Steps until there is nothing to do; trouble that passes is stepped over.
