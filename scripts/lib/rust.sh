@@ -13,6 +13,14 @@ package_arguments() {
   for package in $PACKAGES; do printf '%s\n' -p "$package"; done
 }
 
+# Prints the cargo arguments for what is off by default and tested all the same, one a line. Every step has the same, so
+# that nothing is built twice.
+feature_arguments() {
+  case " $PACKAGES " in
+    '  ' | *' windlass-chain '*) printf '%s\n' --features windlass-chain/aws-kms ;;
+  esac
+}
+
 # In CI, a lock file that is not current is a failure.
 locked_argument() { [ -z "${CI:-}" ] || echo --locked; }
 
@@ -21,7 +29,7 @@ cargo_on() {
   local verb=$1
   shift
   # shellcheck disable=SC2046,SC2086 # words without spaces
-  cargo $verb $(locked_argument) $(package_arguments) "$@"
+  cargo $verb $(locked_argument) $(package_arguments) $(feature_arguments) "$@"
 }
 
 step_fmt() {

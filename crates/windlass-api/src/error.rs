@@ -14,6 +14,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use windlass_core::error::StoreError;
 
+use crate::limits::MAX_QUERY_BYTES;
+
 pub(crate) type ApiResult<T> = Result<T, ApiError>;
 
 /// After how many seconds to come back when there was no room.
@@ -33,6 +35,14 @@ pub(crate) enum ErrorCode {
     InvalidBody,
     /// A body that is too long.
     BodyTooLarge,
+    /// A target, path and query, that is too long.
+    UriTooLong,
+    /// Too many headers, or too long ones.
+    HeadersTooLarge,
+    /// Bytes that are no request.
+    InvalidRequest,
+    /// A name under which nothing is served here.
+    UnknownHost,
     /// There is no such index, event or page.
     NotFound,
     /// A method that this page does not have.
@@ -73,10 +83,15 @@ struct ErrorDetail {
 impl ErrorCode {
     const fn status(self) -> StatusCode {
         match self {
-            Self::UnknownParameter | Self::InvalidParameter | Self::InvalidCursor | Self::InvalidBody => {
-                StatusCode::BAD_REQUEST
-            }
+            Self::UnknownParameter
+            | Self::InvalidParameter
+            | Self::InvalidCursor
+            | Self::InvalidBody
+            | Self::InvalidRequest => StatusCode::BAD_REQUEST,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::UriTooLong => StatusCode::URI_TOO_LONG,
+            Self::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            Self::UnknownHost => StatusCode::MISDIRECTED_REQUEST,
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Overloaded | Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
@@ -93,6 +108,10 @@ impl ErrorCode {
             Self::InvalidCursor => "invalid_cursor",
             Self::InvalidBody => "invalid_body",
             Self::BodyTooLarge => "body_too_large",
+            Self::UriTooLong => "uri_too_long",
+            Self::HeadersTooLarge => "headers_too_large",
+            Self::InvalidRequest => "invalid_request",
+            Self::UnknownHost => "unknown_host",
             Self::NotFound => "not_found",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::Overloaded => "overloaded",
@@ -113,6 +132,11 @@ impl ApiError {
         self
     }
 
+    /// The same, with this hint unless it has one.
+    pub(crate) fn or_hint(self, hint: impl FnOnce() -> String) -> Self {
+        if self.hint.is_some() { self } else { self.hint(hint()) }
+    }
+
     /// The same, with the known name that is nearest to a wrong one, if one is near.
     pub(crate) fn nearest<'a>(self, wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         match nearest(wrong, known) {
@@ -124,6 +148,17 @@ impl ApiError {
     /// A parameter's value that it cannot have.
     pub(crate) fn invalid(parameter: &str, why: impl Display) -> Self {
         Self::new(ErrorCode::InvalidParameter, format!("parameter `{parameter}`: {why}"))
+    }
+
+    /// A target that is too long.
+    pub(crate) fn uri_too_long() -> Self {
+        Self::new(ErrorCode::UriTooLong, format!("the query of a URL has at most {MAX_QUERY_BYTES} bytes"))
+            .hint("list fewer values, or ask in GraphQL, whose filters are in the body")
+    }
+
+    /// The refusal as it is sent.
+    pub(crate) fn body(self) -> ErrorBody {
+        ErrorBody { error: ErrorDetail { code: self.code, message: self.message, hint: self.hint } }
     }
 
     /// Logs what went wrong, and shows where it is logged.
@@ -142,11 +177,17 @@ fn next_id() -> String {
     format!("{:x}-{}", *FIRST_MS, NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The nearest of the known names, if it is near: at most a third of it wrong.
+/// The nearest of the known names, if it is near: at most a third of it wrong. A name
+/// of another length is not looked at, so that a long one costs nothing.
 fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let slips = |name: &str| strsim::damerau_levenshtein(&wrong.to_lowercase(), &name.to_lowercase());
-    let (slips, name) = known.into_iter().map(|name| (slips(name), name)).min_by_key(|(slips, _)| *slips)?;
-    (slips <= name.chars().count().div_ceil(3)).then_some(name)
+    let (letters, lower) = (wrong.chars().count(), wrong.to_lowercase());
+    let slips = |name: &'a str| {
+        let most = name.chars().count().div_ceil(3);
+        let is_like = letters.abs_diff(name.chars().count()) <= most;
+        let slips = is_like.then(|| strsim::damerau_levenshtein(&lower, &name.to_lowercase()))?;
+        (slips <= most).then_some((slips, name))
+    };
+    known.into_iter().filter_map(slips).min_by_key(|(slips, _)| *slips).map(|(_, name)| name)
 }
 
 impl From<StoreError> for ApiError {
@@ -167,8 +208,7 @@ impl From<StoreError> for ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let status = self.code.status();
-        let error = ErrorDetail { code: self.code, message: self.message, hint: self.hint };
-        let mut response = (status, Json(ErrorBody { error })).into_response();
+        let mut response = (status, Json(self.body())).into_response();
         if status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(RETRY_AFTER, RETRY_AFTER_S);
         }
@@ -191,7 +231,15 @@ mod tests {
 
     #[test]
     fn codes_are_sent_by_their_names() {
-        for code in [ErrorCode::UnknownParameter, ErrorCode::MethodNotAllowed, ErrorCode::Internal] {
+        for code in [
+            ErrorCode::UnknownParameter,
+            ErrorCode::UriTooLong,
+            ErrorCode::HeadersTooLarge,
+            ErrorCode::InvalidRequest,
+            ErrorCode::UnknownHost,
+            ErrorCode::MethodNotAllowed,
+            ErrorCode::Internal,
+        ] {
             assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
         }
     }

@@ -46,7 +46,9 @@ struct PageBody {
 /// `address`. `from=` and `to=` bound the time, the first included and the second not;
 /// where the event has fields of these names they mean the fields, and
 /// `block_timestamp.gte=` and `.lt=` the time. `fields.NAME` always means the field.
-/// All filters have to be met. A cursor costs the same however far it is.
+/// All filters have to be met. A value that no row can have is refused: a hash of another
+/// length, a negative block, an integer beyond the field's type, whatever it is compared
+/// by. A cursor costs the same however far it is.
 #[utoipa::path(get, path = "/api/v1/events/{index}/{event}", tag = "events",
     params(
         ("index" = String, Path, description = "the index's name"),

@@ -1,4 +1,5 @@
-//! What stands around every handler: room, time, and the count of what was answered.
+//! What stands around every handler: who comes in, room, time, and the count of what was
+//! answered.
 
 use std::any::Any;
 use std::time::Instant;
@@ -11,13 +12,25 @@ use crate::error::{ApiError, ErrorCode};
 use crate::limits::MAX_QUERY_BYTES;
 use crate::state::ApiState;
 
+/// Lets in what is made under a name that is answered here, and short enough.
+pub(crate) async fn admit(State(state): State<ApiState>, request: Request, next: Next) -> Response {
+    if !state.hosts.admit(&request) {
+        return ApiError::new(
+            ErrorCode::UnknownHost,
+            "nothing is served here under the host of this request",
+        )
+        .hint("ask for localhost, or list the host in `api.hosts`")
+        .into_response();
+    }
+    if request.uri().query().is_some_and(|query| query.len() > MAX_QUERY_BYTES) {
+        return ApiError::uri_too_long().into_response();
+    }
+    next.run(request).await
+}
+
 /// Answers only as many requests at once as there is room for, and each within its time.
 /// A stream's answer begins at once, so its length is not bounded by this.
 pub(crate) async fn bound(State(state): State<ApiState>, request: Request, next: Next) -> Response {
-    if request.uri().query().is_some_and(|query| query.len() > MAX_QUERY_BYTES) {
-        let told = format!("a query has at most {MAX_QUERY_BYTES} bytes");
-        return ApiError::new(ErrorCode::InvalidParameter, told).into_response();
-    }
     let Ok(_room) = state.requests.try_acquire() else {
         return ApiError::new(ErrorCode::Overloaded, "too many requests at once").into_response();
     };

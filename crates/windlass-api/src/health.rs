@@ -57,8 +57,9 @@ impl From<Reason> for ReasonBody {
     }
 }
 
-/// Says whether the process does all it should: the store answers, no chain is
-/// stopped, no range was given up.
+/// Says whether all is done that should be: the store answers, every chain that has
+/// indexes is collected by some process, its endpoints answer, none is stopped, no range
+/// was given up.
 #[utoipa::path(get, path = "/readyz", tag = "health",
     responses(
         (status = 200, description = "it is", body = ReadyBody),

@@ -9,9 +9,10 @@ use utoipa::ToSchema;
 use windlass_core::store::TableInfo;
 use windlass_core::table::{Column, ColumnKind, Identifier};
 
-use crate::error::ApiResult;
+use crate::error::{ApiError, ApiResult, ErrorBody, ErrorCode};
+use crate::extract::Pairs;
 use crate::limits::MAX_LISTED_GAPS;
-use crate::ports::{Gap, IndexProgress, IndexState};
+use crate::ports::{Gap, IndexHealth, IndexProgress, IndexState};
 use crate::state::{ApiParts, ApiState};
 
 /// Every index.
@@ -67,12 +68,23 @@ pub(crate) struct ProgressBody {
     /// The first hundred of them.
     pub(crate) gaps: Vec<Gap>,
     pub(crate) eta_s: Option<u64>,
+    pub(crate) health: IndexHealth,
 }
 
 /// Lists the indexes with their tables, rows, progress and gaps.
 #[utoipa::path(get, path = "/api/v1/indexes", tag = "indexes",
-    responses((status = 200, description = "by name", body = IndexesBody)))]
-pub(crate) async fn indexes(State(state): State<ApiState>) -> ApiResult<Json<IndexesBody>> {
+    responses(
+        (status = 200, description = "by name", body = IndexesBody),
+        (status = 400, description = "it takes no parameters", body = ErrorBody),
+    ))]
+pub(crate) async fn indexes(
+    State(state): State<ApiState>,
+    Pairs(pairs): Pairs,
+) -> ApiResult<Json<IndexesBody>> {
+    if let Some((name, _)) = pairs.first() {
+        let told = format!("parameter `{name}` is not known: there are none here");
+        return Err(ApiError::new(ErrorCode::UnknownParameter, told));
+    }
     Ok(Json(IndexesBody { data: list(&state.parts).await? }))
 }
 
@@ -128,5 +140,6 @@ fn progress_body(progress: IndexProgress) -> ProgressBody {
         gap_count,
         gaps,
         eta_s: progress.eta_s,
+        health: progress.health,
     }
 }

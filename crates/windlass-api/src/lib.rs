@@ -10,11 +10,14 @@
 //! | [`options`], [`limits`] | what is asked for, and what never exceeds what |
 //! | [`ports`] | what the process tells: readiness and progress |
 //! | [`server`] | binding, accepting, stopping |
+//! | `wire` | a connection's bytes: refusals have bodies, readers read |
+//! | `host` | under which names it answers |
 //! | `state`, `router`, `guard`, `error` | what handlers share, where they stand, what stands around them |
 //! | `health` | is it alive, is it ready, metrics |
 //! | `fees/` | `/fees`, as the fee collector's users know it |
 //! | `extract` | what handlers take out of a URL |
 //! | `catalog` | which table an index and an event name |
+//! | `column_type` | what a column holds, as the contract's source says it |
 //! | `filter/` | from parameters to conditions |
 //! | `cursor` | where a page ended, as opaque text |
 //! | `page` | a page of rows: what JSON and GraphQL share |
@@ -24,6 +27,7 @@
 //! | `openapi` | the description of it all |
 
 mod catalog;
+mod column_type;
 mod cursor;
 mod error;
 mod events;
@@ -33,6 +37,7 @@ mod filter;
 mod graphql;
 mod guard;
 mod health;
+mod host;
 mod indexes;
 pub mod limits;
 mod openapi;
@@ -44,7 +49,9 @@ pub mod server;
 mod state;
 mod stream;
 mod sum;
+mod wire;
 
+pub use host::is_host;
 pub use openapi::openapi_json;
 pub use options::ApiOptions;
 pub use server::{Api, BindError};

@@ -12,6 +12,8 @@ pub const MAX_BODY_BYTES: usize = 64 << 10;
 pub const MAX_QUERY_BYTES: usize = 16 << 10;
 /// How long a connection may be idle or take to send a request's head.
 pub const MAX_IDLE_MS: u64 = 60_000;
+/// How long a connection or stream waits for a client that takes nothing.
+pub const MAX_STALL_MS: u64 = 30_000;
 /// How long requests under way may take to finish when the server stops.
 pub const MAX_STOP_MS: u64 = 5_000;
 
@@ -31,17 +33,26 @@ pub const MAX_LISTED_REASONS: usize = 100;
 
 /// How deep a GraphQL query may be nested: what introspection needs, and no more.
 pub const MAX_GRAPHQL_DEPTH: usize = 16;
+/// How deep the brackets of a GraphQL query may stand in each other.
+pub const MAX_GRAPHQL_NESTING: usize = 64;
+/// How many fields a GraphQL query may have, those of its fragments as often as used.
+pub const MAX_GRAPHQL_SELECTIONS: usize = 20_000;
+/// How many directives a field of a GraphQL query may have.
+pub const MAX_GRAPHQL_DIRECTIVES: usize = 8;
+/// How much of the schema a GraphQL query may look up: twice what tools ask for.
+pub const MAX_GRAPHQL_LOOKUP: usize = 150_000;
 /// How much a GraphQL query may ask for: roughly the values in its answer.
 pub const MAX_GRAPHQL_COMPLEXITY: usize = 20_000;
-/// What a sum counts as: it may read the whole table.
+/// What a sum counts as: it may read the whole table; and so does the list of indexes,
+/// which is as long as there are.
 pub const GRAPHQL_SUM_COMPLEXITY: usize = 2_000;
+/// What a page of rows counts as, besides its rows.
+pub const GRAPHQL_PAGE_COMPLEXITY: usize = 200;
 
 /// The most chains one stream follows.
 pub const MAX_STREAM_CHAINS: usize = 32;
 /// How many events wait for a slow reader of a stream.
 pub const STREAM_BUFFER: usize = 64;
-/// How long a stream waits for a reader that takes nothing.
-pub const MAX_STREAM_STALL_MS: u64 = 30_000;
 /// The most outbox messages a stream reads at once.
 pub const STREAM_MESSAGES: u32 = 256;
 /// The most outbox messages a stream looks ahead over at once.

@@ -15,7 +15,10 @@ use crate::router::routes;
     info(
         title = "Windlass",
         description = "What was collected from chains, over HTTP. \
-                       Integers that need more than 64 bits are decimal strings.",
+                       Integers that need more than 64 bits are decimal strings. \
+                       What is refused has a body like `ErrorBody`, on every path: besides the answers below there are \
+                       404 and 405 for what is not here, 414 for a URL and 431 for headers that are too long, \
+                       421 under a host that is not served here, 503 when there is no room, 504 when it takes too long.",
     ),
     tags(
         (name = "events", description = "rows of events: by page, counted, added up, as they come"),

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use crate::limits::{MAX_CONCURRENT_REQUESTS, MAX_CONNECTIONS, MAX_STREAMS};
+use crate::limits::{MAX_CONCURRENT_REQUESTS, MAX_CONNECTIONS, MAX_STALL_MS, MAX_STREAMS};
 
 /// The port on which the fee collector's API listened, and so does this one unless told.
 pub const DEFAULT_PORT: u16 = 9999;
@@ -16,6 +16,9 @@ pub struct ApiOptions {
     /// Whether another address than loopback may be listened on. There is no
     /// authentication here: whoever reaches the port reads everything.
     pub allow_remote: bool,
+    /// Under which names it answers besides local ones, without ports. On loopback
+    /// others are refused, so that no site can have its name point here.
+    pub hosts: Vec<String>,
     /// Whose pages may read the API: `https://example.org`, or `*` for all. None by default.
     pub cors_origins: Vec<String>,
     /// How long an answer may take to begin.
@@ -26,6 +29,8 @@ pub struct ApiOptions {
     pub concurrent_requests: usize,
     /// How many streams may be open; never more than [`MAX_STREAMS`].
     pub streams: usize,
+    /// How long to wait for a client that reads nothing of its answer.
+    pub stall: Duration,
     /// How often a stream looks for news when nobody wakes it.
     pub stream_interval: Duration,
     /// How often a stream without news shows that it lives.
@@ -37,11 +42,13 @@ impl Default for ApiOptions {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)),
             allow_remote: false,
+            hosts: Vec::new(),
             cors_origins: Vec::new(),
             request_timeout: Duration::from_secs(30),
             connections: MAX_CONNECTIONS,
             concurrent_requests: MAX_CONCURRENT_REQUESTS,
             streams: MAX_STREAMS,
+            stall: Duration::from_millis(MAX_STALL_MS),
             stream_interval: Duration::from_secs(1),
             heartbeat: Duration::from_secs(15),
         }

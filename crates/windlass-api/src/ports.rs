@@ -57,6 +57,46 @@ pub struct IndexProgress {
     pub gaps: Vec<Gap>,
     /// When it will have caught up, in seconds from now.
     pub eta_s: Option<u64>,
+    /// How collecting its chain goes.
+    pub health: IndexHealth,
+}
+
+/// How collecting an index's chain goes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
+pub struct IndexHealth {
+    /// In a word.
+    pub state: HealthState,
+    /// What is the matter, if something is.
+    pub message: Option<String>,
+    /// `windlass explain` knows it.
+    pub code: Option<String>,
+    /// Since when, in milliseconds since 1970.
+    pub since_ms: Option<i64>,
+}
+
+/// How it goes, in a word.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HealthState {
+    /// Nobody collects it, and nobody is to.
+    #[default]
+    Idle,
+    /// A process has taken it, and has not said more yet.
+    Starting,
+    /// All is well.
+    Collecting,
+    /// The endpoints answer, and their newest block is old.
+    Behind,
+    /// The endpoints do not answer, or not with what is asked.
+    RpcDown,
+    /// The database does not take what is collected.
+    Failing,
+    /// It stands still until somebody has mended something.
+    Stopped,
+    /// Who collects it has fallen silent; others wait until its lease has run out.
+    Waiting,
+    /// Nobody collects it, and somebody should.
+    Unattended,
 }
 
 /// What an index does.

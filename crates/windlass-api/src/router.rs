@@ -62,12 +62,13 @@ pub(crate) fn router(state: ApiState) -> Result<Router, BindError> {
         .merge(fees)
         .fallback(missing)
         .method_not_allowed_fallback(wrong_method)
-        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
-        .layer(from_fn(guard::measure));
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES));
     if let Some(cors) = cors(&state.options.cors_origins)? {
         router = router.layer(cors);
     }
-    Ok(router.with_state(state))
+    // What answers by itself stands within what lets in, and everything is counted.
+    let admitted = from_fn_with_state(state.clone(), guard::admit);
+    Ok(router.layer(admitted).layer(from_fn(guard::measure)).with_state(state))
 }
 
 async fn missing(request: Request) -> impl IntoResponse {

@@ -2,7 +2,7 @@
 //!
 //! The address is bound before anything else is done, so that a taken port is told
 //! at once. No more connections are open at a time than there are slots; one that
-//! is idle, or does not finish a request's head, is closed.
+//! is idle, does not finish a request's head, or reads nothing of its answer, is closed.
 
 use std::io;
 use std::net::SocketAddr;
@@ -23,6 +23,7 @@ use crate::limits::{MAX_CONNECTIONS, MAX_IDLE_MS, MAX_STOP_MS};
 use crate::options::ApiOptions;
 use crate::router::router;
 use crate::state::{ApiParts, ApiState};
+use crate::wire::Wire;
 
 /// How long to wait when the system gives no more connections.
 const ACCEPT_PAUSE_MS: u64 = 500;
@@ -53,6 +54,12 @@ pub enum BindError {
         /// What was given.
         origin: String,
     },
+    /// Not the name of a host, such as `windlass.example.org`.
+    #[error("`{host}` is not the name or address of a host, without a port")]
+    Host {
+        /// What was given.
+        host: String,
+    },
 }
 
 impl BindError {
@@ -60,7 +67,7 @@ impl BindError {
     pub const fn code(&self) -> Code {
         match self {
             Self::Remote { .. } | Self::Listen { .. } => Code::ListenFailed,
-            Self::Origin { .. } => Code::ConfigInvalid,
+            Self::Origin { .. } | Self::Host { .. } => Code::ConfigInvalid,
         }
     }
 }
@@ -82,7 +89,7 @@ impl Api {
             return Err(BindError::Remote { listen });
         }
         let connections = options.connections.min(MAX_CONNECTIONS);
-        let state = ApiState::new(options, parts);
+        let state = ApiState::new(options, parts)?;
         let router = router(state.clone())?;
         let fail = |source| BindError::Listen { listen, source };
         let listener = TcpListener::bind(listen).await.map_err(fail)?;
@@ -106,7 +113,8 @@ impl Api {
         let Self { listener, router, state, slots, .. } = self;
         state.tasks.spawn(upkeep(state.clone()));
         while let Some((stream, slot)) = shutdown.run_until_cancelled(next(&listener, &slots)).await {
-            let serving = serve(stream, router.clone(), slot, state.stop.clone());
+            let wire = Wire::new(stream, state.options.stall);
+            let serving = serve(wire, router.clone(), slot, state.stop.clone());
             state.tasks.spawn(serving);
         }
         drop(listener);
@@ -122,6 +130,8 @@ async fn next(listener: &TcpListener, slots: &Arc<Semaphore>) -> (TcpStream, Own
         match listener.accept().await {
             // The slots are never closed.
             Ok((stream, _)) => {
+                // Pages are small and streams are waited for: neither gains from waiting for more.
+                let _ = stream.set_nodelay(true);
                 if let Ok(slot) = Arc::clone(slots).acquire_owned().await {
                     return (stream, slot);
                 }
@@ -144,13 +154,11 @@ fn is_the_clients(error: &io::Error) -> bool {
 }
 
 /// Serves one connection until it ends, or until what is under way on it at the stop is done.
-async fn serve(stream: TcpStream, router: Router, slot: OwnedSemaphorePermit, stop: CancellationToken) {
-    // Pages are small and streams are waited for: neither gains from waiting for more.
-    let _ = stream.set_nodelay(true);
+async fn serve(wire: Wire<TcpStream>, router: Router, slot: OwnedSemaphorePermit, stop: CancellationToken) {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(Duration::from_millis(MAX_IDLE_MS))
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(wire), TowerToHyperService::new(router));
     let mut connection = pin!(connection);
     let mut ended = stop.run_until_cancelled(connection.as_mut()).await;
     if ended.is_none() {

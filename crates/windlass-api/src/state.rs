@@ -9,9 +9,11 @@ use tokio_util::task::TaskTracker;
 use windlass_core::store::Store;
 
 use crate::graphql::{ApiSchema, schema};
+use crate::host::Hosts;
 use crate::limits::{MAX_CONCURRENT_REQUESTS, MAX_STREAMS};
 use crate::options::ApiOptions;
 use crate::ports::{ProgressSource, Readiness};
+use crate::server::BindError;
 
 /// What the API is made of: the store, and whatever else there is.
 #[derive(Clone)]
@@ -40,6 +42,7 @@ impl ApiParts {
 pub(crate) struct ApiState {
     pub(crate) parts: ApiParts,
     pub(crate) options: Arc<ApiOptions>,
+    pub(crate) hosts: Arc<Hosts>,
     pub(crate) requests: Arc<Semaphore>,
     pub(crate) streams: Arc<Semaphore>,
     pub(crate) tasks: TaskTracker,
@@ -48,8 +51,10 @@ pub(crate) struct ApiState {
 }
 
 impl ApiState {
-    pub(crate) fn new(options: ApiOptions, parts: ApiParts) -> Self {
-        Self {
+    pub(crate) fn new(options: ApiOptions, parts: ApiParts) -> Result<Self, BindError> {
+        let hosts = Hosts::new(options.listen.ip(), &options.hosts)?;
+        Ok(Self {
+            hosts: Arc::new(hosts),
             schema: schema(parts.clone()),
             requests: Arc::new(Semaphore::new(options.concurrent_requests.min(MAX_CONCURRENT_REQUESTS))),
             streams: Arc::new(Semaphore::new(options.streams.min(MAX_STREAMS))),
@@ -57,7 +62,7 @@ impl ApiState {
             stop: CancellationToken::new(),
             options: Arc::new(options),
             parts,
-        }
+        })
     }
 
     pub(crate) fn store(&self) -> &dyn Store {

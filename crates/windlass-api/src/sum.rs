@@ -13,6 +13,7 @@ use windlass_core::table::{Identifier, TableSpec};
 use windlass_core::value_text::ValueJson;
 
 use crate::catalog::find_table;
+use crate::column_type::{has_sum, summable, type_name};
 use crate::error::{ApiError, ApiResult, ErrorBody};
 use crate::extract::{EventPath, Pairs};
 use crate::filter::{Asked, named_place, within_blocks};
@@ -73,7 +74,8 @@ pub(crate) async fn sum(
 ) -> ApiResult<Json<SumBody>> {
     let table = find_table(state.store(), &index, &event).await?;
     let asked = Asked::read(&table.spec, &OWN, pairs)?;
-    let column = asked.control("column").ok_or_else(|| ApiError::invalid("column", "it is missing"))?;
+    let missing = || ApiError::invalid("column", "it is missing").hint(summable(&table.spec));
+    let column = asked.control("column").ok_or_else(missing)?;
     let query = TotalQuery {
         table: &table.spec,
         conditions: &asked.conditions,
@@ -87,7 +89,7 @@ pub(crate) async fn sum(
 impl TotalQuery<'_> {
     pub(crate) async fn read(self, store: &dyn Store) -> ApiResult<SumBody> {
         let column = self.summed()?;
-        let by = self.by.map(|name| named_place(self.table, name)).transpose()?;
+        let by = self.grouped()?;
         let query = SumQuery {
             table: self.table.name.clone(),
             conditions: self.conditions.to_vec(),
@@ -106,9 +108,24 @@ impl TotalQuery<'_> {
     }
 
     fn summed(&self) -> ApiResult<Identifier> {
-        match named_place(self.table, self.column)? {
-            Place::Column(name) => Ok(name),
-            _ => Err(ApiError::invalid("column", format!("`{}` has no sum", self.column))),
+        let place = named_place(self.table, "column", self.column);
+        let place = place.map_err(|error| error.or_hint(|| summable(self.table)))?;
+        let told = match place {
+            Place::Column(name) if has_sum(Place::Column(name.clone()).kind(self.table)?) => return Ok(name),
+            Place::Column(name) => {
+                format!("`{}` is of type `{}` and has no sum", self.column, type_name(self.table, &name))
+            }
+            _ => format!("`{}` is no column of the event's own and has no sum", self.column),
+        };
+        Err(ApiError::invalid("column", told).hint(summable(self.table)))
+    }
+
+    fn grouped(&self) -> ApiResult<Option<Place>> {
+        let Some(name) = self.by else { return Ok(None) };
+        match named_place(self.table, "by", name)? {
+            place @ (Place::Address | Place::Column(_)) => Ok(Some(place)),
+            _ => Err(ApiError::invalid("by", format!("there are no totals by `{name}`"))
+                .hint("name a column of the event, or `address`")),
         }
     }
 

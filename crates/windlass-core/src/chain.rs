@@ -30,6 +30,12 @@ impl ChainId {
         self.0
     }
 
+    /// Whether blocks of the chain may hold logs that their blooms know nothing of: those
+    /// of Polygon, for state that came from Ethereum.
+    pub const fn has_logs_outside_blooms(self) -> bool {
+        matches!(self.0, 137 | 80_001 | 80_002)
+    }
+
     /// The id as chains say it.
     pub const fn as_u64(self) -> u64 {
         self.0.unsigned_abs()

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::StoreError;
+use crate::reader::ChainErrorKind;
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $code:literal;)*) => {
@@ -78,6 +79,8 @@ codes! {
     ContractMissing = "W0205";
     /// A final block was replaced by another.
     FinalityViolated = "W0206";
+    /// The newest block of a chain's endpoints is old.
+    ChainBehind = "W0207";
     /// An address or port cannot be listened on.
     ListenFailed = "W0301";
     /// What the store has differs from what the chain has.
@@ -88,6 +91,8 @@ codes! {
     IndexChanged = "W0403";
     /// There is no such index.
     IndexMissing = "W0404";
+    /// Nobody collects a chain.
+    ChainUnattended = "W0405";
     /// A task failed or panicked.
     TaskFailed = "W0501";
     /// The built-in devnet did not do what it was asked.
@@ -141,6 +146,17 @@ impl StoreError {
             | Self::Invalid(_)
             | Self::Closed
             | Self::Other(_) => Code::DatabaseFailed,
+        }
+    }
+}
+
+impl ChainErrorKind {
+    /// The code under which this trouble is explained.
+    pub const fn code(self) -> Code {
+        match self {
+            Self::Unreachable => Code::RpcUnreachable,
+            Self::RateLimited | Self::RangeTooLarge { .. } => Code::RpcLimited,
+            Self::UnknownBlock | Self::Malformed | Self::Refused => Code::RpcFailed,
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::error::{StoreError, StoreResult};
 use crate::event::LogEvent;
 use crate::job::{JobId, JobTicket, MAX_PAYLOAD_BYTES, NewJob};
 use crate::lease::{Epoch, Lease};
-use crate::name::{CursorName, LeaseName, StateKey};
+use crate::name::{CursorName, LeaseName, Queue, StateKey};
 use crate::outbox::NewMessage;
 use crate::range::BlockRange;
 use crate::store::check_job_queue;
@@ -67,6 +67,15 @@ pub enum Fence {
 pub enum Write {
     /// Stores logs; those already there are left as they are.
     Events(Vec<LogEvent>),
+    /// Takes logs of a chain out, of these blocks: before they are collected anew.
+    EraseEvents {
+        /// The chain.
+        chain: ChainId,
+        /// Which blocks.
+        blocks: BlockRange,
+        /// Of which contracts; of every one when empty.
+        contracts: Vec<Address>,
+    },
     /// Remembers headers of blocks that may still be reorganised.
     Blocks {
         /// The chain.
@@ -130,6 +139,9 @@ pub enum Write {
     Enqueue(Vec<NewJob>),
     /// Finishes a job.
     CompleteJob(JobTicket),
+    /// Takes a queue away: its lanes, and every job in them, open or given up. Whoever
+    /// holds one of them can no longer finish it.
+    DropQueue(Queue),
     /// Writes messages to the outbox.
     Publish(Vec<NewMessage>),
     /// Keeps a value under a key, as JSON text; `None` forgets it.
@@ -207,6 +219,7 @@ impl Write {
                 check_job_queue(&job.queue)?;
                 check_text("a job's payload", &job.payload)
             }),
+            Self::DropQueue(queue) => check_job_queue(queue),
             Self::Publish(messages) => messages.iter().try_for_each(|message| {
                 check_text("a message's idempotency key", &message.idempotency_key)?;
                 check_text("a message's topic", &message.topic)?;

@@ -28,6 +28,7 @@
 //! | [`mode`] | whether a chain is caught up with, or followed |
 //! | [`range`] | block ranges that are claimed and become jobs in one step |
 //! | [`outbox`] | messages that leave, and who has delivered how far |
+//! | [`payout`] | payouts: requests, states, risk, fees, their audit log, and the port to signers |
 //! | [`reader`] | the port to a chain |
 //! | [`retry`] | how often and how late to try again |
 //! | [`commit`] | what a loop commits together: the transaction door |
@@ -52,6 +53,7 @@ pub mod money;
 pub mod name;
 pub mod open_job;
 pub mod outbox;
+pub mod payout;
 pub mod plan;
 pub mod range;
 pub mod reader;

@@ -114,6 +114,9 @@ pub struct Standing {
     pub settled: u64,
     /// For each campaign the next block that nobody has claimed; the first, if it is missing.
     pub next_blocks: BTreeMap<u64, u64>,
+    /// For each campaign the blocks that were claimed and are not stored; all of them, if
+    /// it is missing.
+    pub open: BTreeMap<u64, BlockSet>,
     /// For a source of which not every contract is known: the first block at which there
     /// may be one of those that are not.
     pub unknown_from: BTreeMap<SourceId, u64>,
@@ -122,6 +125,10 @@ pub struct Standing {
 impl Standing {
     fn next_block(&self, campaign: &Campaign) -> u64 {
         self.next_blocks.get(&campaign.id).copied().unwrap_or(campaign.blocks.from)
+    }
+
+    fn open(&self, campaign: u64, blocks: BlockRange) -> BlockSet {
+        self.open.get(&campaign).cloned().unwrap_or_else(|| BlockSet::from(blocks))
     }
 }
 
@@ -140,7 +147,7 @@ impl Plan {
                 None => source.leave(id, standing),
             }
         }
-        plan.part(wanted);
+        plan.part(wanted, standing);
         for (id, start) in wanted {
             let unknown = || Source { start: *start, claimed: BlockSet::EMPTY, head_from: None };
             let source = plan.sources.entry(id.clone()).or_insert_with(unknown);
@@ -164,20 +171,25 @@ impl Plan {
     }
 
     /// A plan in which nothing above a block was ever claimed: the head goes on behind it.
+    /// A campaign that reached higher is gone, so that nobody who is still at one of its
+    /// ranges can store it; what it has left open is dealt out anew.
     #[must_use]
     pub fn rewind(&self, standing: &Standing, to: u64) -> Self {
         let mut plan = self.cut(standing);
         let above = BlockRange { from: to.saturating_add(1), to: u64::MAX };
+        for campaign in std::mem::take(&mut plan.campaigns) {
+            if campaign.blocks.to > to {
+                plan.unclaim(&campaign.sources, &standing.open(campaign.id, campaign.blocks));
+            } else {
+                plan.campaigns.push(campaign);
+            }
+        }
         for source in plan.sources.values_mut() {
             let is_collected = source.head_from.is_some();
             source.pass(standing.head);
             source.claimed.remove(above);
             source.head_from = is_collected.then_some(above.from);
         }
-        plan.campaigns.retain_mut(|campaign| {
-            campaign.blocks.to = campaign.blocks.to.min(to);
-            campaign.blocks.from <= to
-        });
         plan.deal_out();
         plan
     }
@@ -197,6 +209,11 @@ impl Plan {
     pub fn serves(&self, wanted: &BTreeMap<SourceId, u64>) -> bool {
         let collected = self.collected().map(|(id, source)| (id, source.start));
         collected.eq(wanted.iter().map(|(id, start)| (id, *start)))
+    }
+
+    /// Whether a campaign is not over.
+    pub fn has_campaign(&self, id: u64) -> bool {
+        self.campaigns.iter().any(|campaign| campaign.id == id)
     }
 
     /// The sources that are collected.
@@ -219,18 +236,23 @@ impl Plan {
         plan
     }
 
-    /// Takes sources that are no longer wanted out of campaigns that are under way. Their
-    /// ranges may be open still, so it is as if those had not been claimed for them.
-    fn part(&mut self, wanted: &BTreeMap<SourceId, u64>) {
-        for campaign in &mut self.campaigns {
-            for id in campaign.sources.iter().filter(|id| !wanted.contains_key(id)) {
-                if let Some(source) = self.sources.get_mut(id) {
-                    source.claimed.remove(campaign.blocks);
-                }
+    /// Takes sources that are no longer wanted out of campaigns that are under way. The
+    /// ranges that are open are not stored for them: it is as if they had not been claimed.
+    fn part(&mut self, wanted: &BTreeMap<SourceId, u64>, standing: &Standing) {
+        for mut campaign in std::mem::take(&mut self.campaigns) {
+            let (stay, leave) = campaign.sources.into_iter().partition(|id| wanted.contains_key(id));
+            self.unclaim(&leave, &standing.open(campaign.id, campaign.blocks));
+            campaign.sources = stay;
+            if !campaign.sources.is_empty() {
+                self.campaigns.push(campaign);
             }
-            campaign.sources.retain(|id| wanted.contains_key(id));
         }
-        self.campaigns.retain(|campaign| !campaign.sources.is_empty());
+    }
+
+    fn unclaim(&mut self, sources: &BTreeSet<SourceId>, blocks: &BlockSet) {
+        for (_, source) in self.sources.iter_mut().filter(|(id, _)| sources.contains(id)) {
+            source.claimed = source.claimed.minus(blocks);
+        }
     }
 
     fn claim(&mut self, sources: &BTreeSet<SourceId>, blocks: BlockRange) {

@@ -24,6 +24,11 @@ pub(crate) trait Paced: Send {
 
     /// Whether and when to step again after an error.
     fn retry(error: &Self::Error) -> RetryAdvice;
+
+    /// Says that something went wrong. It is not said again while the same goes wrong.
+    fn tell(&self, error: &Self::Error, delay: Duration) {
+        tracing::warn!(%error, ?delay, "{} was interrupted and goes on after a pause", Self::WHAT);
+    }
 }
 
 /// Steps until told to stop. Trouble that passes is waited out; what would fail the
@@ -32,16 +37,24 @@ pub(crate) async fn step_until<P: Paced>(
     paced: &mut P,
     shutdown: &CancellationToken,
 ) -> Result<(), P::Error> {
+    let mut told = None;
     while !shutdown.is_cancelled() {
         let mut is_idle = false;
         let pause = match paced.pace().await {
             Ok(pause) => {
                 is_idle = !pause.is_zero();
+                told = None;
                 pause
             }
             Err(error) => match P::retry(&error) {
                 RetryAdvice::After(delay) => {
-                    tracing::warn!(%error, ?delay, "{} was interrupted and goes on after a pause", P::WHAT);
+                    let words = error.to_string();
+                    if told.as_ref() == Some(&words) {
+                        tracing::debug!(%error, ?delay, "{} is still interrupted", P::WHAT);
+                    } else {
+                        paced.tell(&error, delay);
+                        told = Some(words);
+                    }
                     delay
                 }
                 RetryAdvice::Never => return Err(error),
@@ -58,6 +71,8 @@ pub(crate) async fn step_until<P: Paced>(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use super::*;
 
     #[derive(Default)]
@@ -91,6 +106,44 @@ mod tests {
         let ended = step_until(&mut steps, &CancellationToken::new()).await;
         assert_eq!((ended, steps.0), (Err("lasting"), 4));
         assert_eq!(begun.elapsed(), Duration::from_secs(7));
+    }
+
+    /// Fails alike for a while, comes through, and fails again.
+    #[derive(Default)]
+    struct Stubborn {
+        steps: u32,
+        told: AtomicU32,
+    }
+
+    impl Paced for Stubborn {
+        const WHAT: &'static str = "the test";
+        type Error = &'static str;
+
+        async fn pace(&mut self) -> Result<Duration, &'static str> {
+            self.steps += 1;
+            match self.steps {
+                1..=3 | 6 => Err("passing"),
+                4 => Err("passing too"),
+                5 => Ok(Duration::ZERO),
+                _ => Err("lasting"),
+            }
+        }
+
+        fn retry(error: &&'static str) -> RetryAdvice {
+            Steps::retry(if *error == "lasting" { error } else { &"passing" })
+        }
+
+        fn tell(&self, _: &&'static str, _: Duration) {
+            self.told.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn trouble_is_told_when_it_begins_and_when_it_changes() {
+        let mut stubborn = Stubborn::default();
+        let ended = step_until(&mut stubborn, &CancellationToken::new()).await;
+        assert_eq!((ended, stubborn.steps), (Err("lasting"), 7));
+        assert_eq!(stubborn.told.into_inner(), 3);
     }
 
     #[tokio::test]

@@ -5,15 +5,20 @@
 //! to let go of what it holds (its leases above all) before it is cut off.
 
 use std::collections::HashMap;
+use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::time::Duration;
 
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
+use windlass_core::code::Code;
+use windlass_core::error::StoreError;
+
+use crate::collect::error::CollectError;
 
 /// What a task ends with.
-pub type TaskResult = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+pub type TaskResult = Result<(), Box<dyn Error + Send + Sync>>;
 
 /// Tasks that live and end together.
 pub struct Supervisor {
@@ -33,6 +38,8 @@ pub enum Ending {
         task: String,
         /// With what.
         error: String,
+        /// Under which code that is explained, if it has one.
+        code: Option<Code>,
     },
     /// A task panicked.
     Panicked {
@@ -52,7 +59,7 @@ impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Clean => f.write_str("every task ended in time"),
-            Self::Failed { task, error } => write!(f, "{task} failed: {error}"),
+            Self::Failed { task, error, .. } => write!(f, "{task} failed: {error}"),
             Self::Panicked { task, message } => write!(f, "{task} panicked: {message}"),
             Self::CutOff { tasks: 1 } => f.write_str("a task did not end within the shutdown limit"),
             Self::CutOff { tasks } => write!(f, "{tasks} tasks did not end within the shutdown limit"),
@@ -104,7 +111,9 @@ impl Supervisor {
     fn note(&mut self, ending: &mut Ending, ended: Option<Result<(Id, TaskResult), JoinError>>) {
         let trouble = match ended {
             None | Some(Ok((_, Ok(())))) => return,
-            Some(Ok((id, Err(error)))) => Ending::Failed { task: self.name(id), error: error.to_string() },
+            Some(Ok((id, Err(error)))) => {
+                Ending::Failed { task: self.name(id), error: error.to_string(), code: code(&*error) }
+            }
             Some(Err(error)) => {
                 let task = self.name(error.id());
                 Ending::Panicked { task, message: panic_message(error) }
@@ -120,6 +129,12 @@ impl Supervisor {
     fn name(&self, id: Id) -> String {
         self.names.get(&id).cloned().unwrap_or_else(|| "unnamed".to_owned())
     }
+}
+
+/// The code of an error that has one.
+fn code(error: &(dyn Error + Send + Sync + 'static)) -> Option<Code> {
+    let collecting = error.downcast_ref::<CollectError>().map(CollectError::code);
+    collecting.or_else(|| error.downcast_ref::<StoreError>().map(StoreError::code))
 }
 
 fn panic_message(error: JoinError) -> String {
@@ -154,7 +169,7 @@ mod tests {
     fn endings_are_told_in_plain_words() {
         let told = |ending: Ending| ending.to_string();
         let (task, error) = ("collector".to_owned(), "no database".to_owned());
-        assert_eq!(told(Ending::Failed { task, error }), "collector failed: no database");
+        assert_eq!(told(Ending::Failed { task, error, code: None }), "collector failed: no database");
         let (task, message) = ("clumsy".to_owned(), "tripped".to_owned());
         assert_eq!(told(Ending::Panicked { task, message }), "clumsy panicked: tripped");
         assert_eq!(told(Ending::CutOff { tasks: 2 }), "2 tasks did not end within the shutdown limit");
@@ -187,8 +202,22 @@ mod tests {
         let released = holder(&mut supervisor);
         supervisor.spawn("collector", |_| async { Err("no database".into()) });
         let ending = supervisor.run(Duration::from_secs(5)).await;
-        assert_eq!(ending, Ending::Failed { task: "collector".into(), error: "no database".into() });
+        let (task, error) = ("collector".to_owned(), "no database".to_owned());
+        assert_eq!(ending, Ending::Failed { task, error, code: None });
         assert!(released.load(Ordering::SeqCst));
+    }
+
+    #[tokio::test]
+    async fn a_failure_that_has_a_code_keeps_it() {
+        for error in [
+            Box::new(StoreError::DiskFull) as Box<dyn Error + Send + Sync>,
+            Box::new(CollectError::Unwritten(StoreError::DiskFull)),
+        ] {
+            let mut supervisor = Supervisor::new(CancellationToken::new());
+            supervisor.spawn("collector", |_| async { Err(error) });
+            let ending = supervisor.run(Duration::from_secs(5)).await;
+            assert!(matches!(ending, Ending::Failed { code: Some(Code::DiskFull), .. }), "{ending:?}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

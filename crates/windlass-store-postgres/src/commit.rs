@@ -73,6 +73,7 @@ async fn check_fences(tx: &Tx, fences: &[Fence]) -> Outcome<()> {
 async fn apply(tx: &Tx, write: &Write, merge: &AtomicBool, growth: &mut Growth) -> Outcome<Written> {
     match write {
         Write::Events(events) => event::insert(tx, events).await,
+        Write::EraseEvents { chain, blocks, contracts } => event::erase(tx, *chain, *blocks, contracts).await,
         Write::Blocks { chain, headers } => event::insert_blocks(tx, *chain, headers).await,
         Write::Rows(rows) => table::insert(tx, rows, merge, growth).await,
         Write::EraseRows { table, blocks, contracts } => {
@@ -88,6 +89,7 @@ async fn apply(tx: &Tx, write: &Write, merge: &AtomicBool, growth: &mut Growth) 
         Write::ResetCursor { name, expected, to } => cursor::reset(tx, name, expected, to).await,
         Write::Enqueue(jobs) => job::enqueue(tx, jobs).await.map(Written::Jobs),
         Write::CompleteJob(ticket) => job::complete(tx, *ticket).await.map(|()| Written::Done),
+        Write::DropQueue(queue) => job::drop_queue(tx, queue).await.map(Written::Rows),
         Write::Publish(messages) => outbox::publish(tx, messages).await.map(Written::Messages),
         Write::PutState { key, value } => state::put(tx, key, value.as_deref()).await,
     }

@@ -163,7 +163,8 @@ fn explain(error: &tokio_postgres::Error, place: &Place) -> StoreError {
         "55P03" | "57014" | "53300" => StoreError::Busy,
         _ if is_deadlock(code) => StoreError::Busy,
         "53100" => StoreError::DiskFull,
-        "25006" => StoreError::ReadOnly,
+        // A standby or a read-only session, or a user without the rights.
+        "25006" | "42501" => StoreError::ReadOnly,
         "XX001" | "XX002" => StoreError::Corrupt(reason(error)),
         // A text that the encoding cannot hold, such as one with a zero byte.
         "22021" => StoreError::Invalid(reason(error)),

@@ -30,6 +30,7 @@ fn check(tx: &Tx<'_>, fence: &Fence) -> StoreResult<()> {
 fn apply(tx: &Tx<'_>, write: &Write) -> StoreResult<Written> {
     match write {
         Write::Events(events) => event::insert(tx, events),
+        Write::EraseEvents { chain, blocks, contracts } => event::erase(tx, *chain, *blocks, contracts),
         Write::Blocks { chain, headers } => event::insert_blocks(tx, *chain, headers),
         Write::Rows(rows) => table::insert(tx, rows),
         Write::EraseRows { table, blocks, contracts } => table::erase(tx, table, *blocks, contracts),
@@ -40,6 +41,7 @@ fn apply(tx: &Tx<'_>, write: &Write) -> StoreResult<Written> {
         Write::ResetCursor { name, expected, to } => cursor::reset(tx, name, expected, to),
         Write::Enqueue(jobs) => job::enqueue(tx, jobs),
         Write::CompleteJob(ticket) => job::complete(tx, *ticket),
+        Write::DropQueue(queue) => job::drop_queue(tx, queue),
         Write::Publish(messages) => outbox::publish(tx, messages),
         Write::PutState { key, value } => state::put(tx, key, value.as_deref()),
     }

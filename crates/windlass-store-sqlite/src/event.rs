@@ -2,11 +2,12 @@
 
 use async_trait::async_trait;
 use rusqlite::{CachedStatement, Row};
-use windlass_core::chain::{B256, BlockHeader, BlockRef, Bytes, ChainId};
+use windlass_core::chain::{Address, B256, BlockHeader, BlockRef, Bytes, ChainId};
 use windlass_core::commit::Written;
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::event::{LogEvent, Topics};
 use windlass_core::name::StateKey;
+use windlass_core::range::BlockRange;
 use windlass_core::store::{Events, MAX_EVENT_PAGE};
 
 use crate::SqliteStore;
@@ -125,6 +126,25 @@ pub(crate) fn retract(tx: &Tx<'_>, chain: ChainId, from_block: u64) -> StoreResu
     tx.execute("DELETE FROM block WHERE chain_id = ?1 AND number >= ?2", from)?;
     let gone = tx.execute("DELETE FROM event WHERE chain_id = ?1 AND block_number >= ?2", from)?;
     Ok(Written::Rows(gone as u64 + table::retract(tx, chain, from.1)?))
+}
+
+/// Takes logs of some blocks out, of some contracts or of all; says how many.
+pub(crate) fn erase(
+    tx: &Tx<'_>,
+    chain: ChainId,
+    blocks: BlockRange,
+    contracts: &[Address],
+) -> StoreResult<Written> {
+    // No log stands above that number.
+    let Ok(from) = i64::try_from(blocks.from) else { return Ok(Written::Rows(0)) };
+    let to = i64::try_from(blocks.to).unwrap_or(i64::MAX);
+    let (is_all, contracts) = (contracts.is_empty(), table::hex_list(contracts)?);
+    let gone = tx.execute(
+        "DELETE FROM event WHERE chain_id = ?1 AND block_number BETWEEN ?2 AND ?3 \
+         AND (?4 OR hex(address) IN (SELECT value FROM json_each(?5)))",
+        (chain.as_i64(), from, to, is_all, contracts),
+    )?;
+    Ok(Written::Rows(gone as u64))
 }
 
 /// Forgets headers below a block; says how many.

@@ -11,6 +11,7 @@ use windlass_core::job::{
     ClaimedJob, JobClaim, JobFailure, JobFilter, JobId, JobRow, JobTicket, MAX_CLAIMED_JOBS, NewJob,
     QueueCounts,
 };
+use windlass_core::name::Queue;
 use windlass_core::retry::Verdict;
 use windlass_core::store::Jobs;
 use windlass_core::time::Timestamp;
@@ -226,6 +227,15 @@ pub(crate) fn complete(tx: &Tx<'_>, ticket: JobTicket) -> StoreResult<Written> {
     } else {
         Err(fenced(format!("job {}", ticket.job), ticket.epoch))
     }
+}
+
+/// Takes a queue away with everything in it; says how many jobs that were.
+pub(crate) fn drop_queue(tx: &Tx<'_>, queue: &Queue) -> StoreResult<Written> {
+    let lanes = "SELECT id FROM lane WHERE queue = ?1";
+    let open = tx.execute(&format!("DELETE FROM job WHERE lane_id IN ({lanes})"), [queue.as_str()])?;
+    let dead = tx.execute("DELETE FROM dead WHERE queue = ?1", [queue.as_str()])?;
+    tx.execute("DELETE FROM lane WHERE queue = ?1", [queue.as_str()])?;
+    Ok(Written::Rows((open + dead) as u64))
 }
 
 /// Finishes a run of one lane's jobs, sorted by number; `false` leaves them untouched.

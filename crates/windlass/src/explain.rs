@@ -40,11 +40,13 @@ pages! {
     RpcLimited: "W0204",
     ContractMissing: "W0205",
     FinalityViolated: "W0206",
+    ChainBehind: "W0207",
     ListenFailed: "W0301",
     StoreDiffers: "W0401",
     RangesMissing: "W0402",
     IndexChanged: "W0403",
     IndexMissing: "W0404",
+    ChainUnattended: "W0405",
     TaskFailed: "W0501",
     DevnetFailed: "W0502",
 }

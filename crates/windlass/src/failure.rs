@@ -78,6 +78,7 @@ impl From<CollectError> for Failure {
             CollectError::Store(error) | CollectError::Unwritten(error) => error.into(),
             CollectError::Chain(error) => error.into(),
             CollectError::FinalityViolated { .. } => Self::coded(Code::FinalityViolated, error),
+            CollectError::Mending { .. } => Self::refused(error).hint("try again once it is done"),
             CollectError::Name(_) | CollectError::Strange { .. } => Self::unexpected(error),
         }
     }
@@ -91,7 +92,7 @@ impl From<StoreError> for Failure {
 }
 
 /// The next step for a store's trouble.
-fn store_hint(code: Code) -> &'static str {
+pub(crate) fn store_hint(code: Code) -> &'static str {
     match code {
         Code::DatabaseUnreachable => {
             "check `database.url`, and that the server runs or the folder exists and may be entered"
@@ -130,7 +131,7 @@ fn rpc_hint(error: &RpcError) -> &'static str {
         }
         RpcError::Status { status: 401 | 403, .. } => "check the key in the URL",
         RpcError::Status { status: 500..=599, .. } => {
-            "the provider is in trouble; name another endpoint as well"
+            "the provider is in trouble: try again, and name another endpoint in `rpc` as well"
         }
         RpcError::Status { .. } | RpcError::Malformed { .. } | RpcError::BodyTooLarge { .. } => {
             "check that the URL is an RPC endpoint, with its whole path"
@@ -139,13 +140,13 @@ fn rpc_hint(error: &RpcError) -> &'static str {
     }
 }
 
-/// For standard output and temporary files; whatever else is read or written says
-/// more. A reader that went away (`windlass … | head`) is no failure.
+/// For standard output; whatever else is read or written says more. A reader that went
+/// away (`windlass … | head`) is no failure.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::silent(Exit::Done),
-            _ => Self::unexpected(format_args!("input or output failed: {error}")),
+            _ => Self::refused(format_args!("cannot write the output: {error}")),
         }
     }
 }
@@ -158,7 +159,7 @@ mod tests {
     fn a_closed_pipe_is_no_failure() {
         let gone = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
         assert_eq!((gone.exit, gone.message.as_str()), (Exit::Done, ""));
-        assert_eq!(Failure::from(io::Error::other("x")).exit, Exit::Usage);
+        assert_eq!(Failure::from(io::Error::other("x")).exit, Exit::No);
     }
 
     #[test]

@@ -13,32 +13,49 @@ use windlass_core::table::{EventRow, Identifier, RowKey, Value};
 
 use crate::error::ApiResult;
 
-/// The conditions, and for each bound of the time the bound of the blocks that it implies.
+/// The conditions, and the bounds of the blocks that those on the time imply: one for
+/// the first second that all of them want, one for the last.
 pub(crate) async fn within_blocks(
     store: &dyn Store,
     table: &Identifier,
     conditions: &[Condition],
 ) -> ApiResult<Vec<Condition>> {
-    let mut all = conditions.to_vec();
+    let (mut from, mut until) = (None, None);
     for condition in conditions.iter().filter(|condition| condition.place == Place::Timestamp) {
-        let [Value::Integer(second)] = condition.values.as_slice() else { continue };
-        // The first second of those that are wanted, or of those that are not any more.
-        let (second, is_lower) = match condition.comparison {
-            Comparison::AtLeast => (*second, true),
-            Comparison::Above => (second.saturating_add(1), true),
-            Comparison::Below => (*second, false),
-            Comparison::AtMost => (second.saturating_add(1), false),
-            Comparison::Is | Comparison::IsNot => continue,
-        };
-        let (last_before, first_after) = around(store, table, second).await?;
-        let bound = if is_lower {
-            last_before.map(|block| (Comparison::Above, block))
-        } else {
-            first_after.map(|block| (Comparison::Below, block))
-        };
-        all.extend(bound.map(|(comparison, block)| on_block(comparison, block)));
+        let (first, end) = wanted(condition);
+        from = from.max(first);
+        until = until.into_iter().chain(end).min();
+    }
+    let mut all = conditions.to_vec();
+    if let Some(second) = from {
+        let (last_before, _) = around(store, table, second).await?;
+        all.extend(last_before.map(|block| on_block(Comparison::Above, block)));
+    }
+    if let Some(second) = until {
+        let (_, first_after) = around(store, table, second).await?;
+        all.extend(first_after.map(|block| on_block(Comparison::Below, block)));
     }
     Ok(all)
+}
+
+/// The first second that a condition wants, and the first that it does not want any more.
+fn wanted(condition: &Condition) -> (Option<i64>, Option<i64>) {
+    let seconds = || {
+        condition.values.iter().filter_map(|value| match value {
+            Value::Integer(second) => Some(*second),
+            _ => None,
+        })
+    };
+    let (least, most) = (seconds().min(), seconds().max());
+    let behind = most.map(|second| second.saturating_add(1));
+    match condition.comparison {
+        Comparison::AtLeast => (least, None),
+        Comparison::Above => (behind, None),
+        Comparison::Below => (None, most),
+        Comparison::AtMost => (None, behind),
+        Comparison::Is => (least, behind),
+        Comparison::IsNot => (None, None),
+    }
 }
 
 /// The block of the last row before a second, and of the first row at or after it.

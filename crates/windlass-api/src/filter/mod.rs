@@ -3,21 +3,22 @@
 //! | file | what it holds |
 //! | --- | --- |
 //! | `name` | what a parameter's name stands for |
+//! | `value` | values from text, within what their place can hold |
 //! | `time` | times in parameters |
 //! | `bounds` | times as bounds of blocks, so that no row is read in vain |
 
 mod bounds;
 mod name;
 mod time;
+mod value;
 
 use windlass_core::row_query::{Condition, MAX_LISTED_VALUES, Place};
-use windlass_core::table::{ColumnKind, TableSpec, Value};
-use windlass_core::value_text::parse_value;
+use windlass_core::table::{TableSpec, Value};
 
 pub(crate) use self::bounds::within_blocks;
 pub(crate) use self::name::Operator;
 use self::name::{known, place, target};
-use self::time::Instant;
+use self::value::{shown, value};
 use crate::error::{ApiError, ApiResult, ErrorCode};
 use crate::limits::MAX_FILTERS;
 
@@ -55,7 +56,9 @@ impl Asked {
     pub(crate) fn number(&self, name: &str, default: u32, most: u32) -> ApiResult<u32> {
         let Some(text) = self.control(name) else { return Ok(default) };
         let number = text.parse().ok().filter(|number| (1..=most).contains(number));
-        number.ok_or_else(|| ApiError::invalid(name, format!("`{text}` is not a number from 1 to {most}")))
+        number.ok_or_else(|| {
+            ApiError::invalid(name, format!("`{}` is not a number from 1 to {most}", shown(text)))
+        })
     }
 }
 
@@ -83,15 +86,15 @@ pub(crate) fn compare(
     operator: Operator,
     texts: &[&str],
 ) -> ApiResult<()> {
-    let place = named_place(table, column)?;
+    let place = named_place(table, "filter", column)?;
     push(table, conditions, column, place, operator, texts)
 }
 
-/// The place that a name stands for.
-pub(crate) fn named_place(table: &TableSpec, name: &str) -> ApiResult<Place> {
+/// The place that a name stands for, which a parameter has as its value.
+pub(crate) fn named_place(table: &TableSpec, parameter: &str, name: &str) -> ApiResult<Place> {
     place(table, name).ok_or_else(|| {
-        let told = format!("there is no column `{name}`");
-        ApiError::new(ErrorCode::InvalidParameter, told).nearest(name, known(table))
+        let told = format!("there is no column `{}`", shown(name));
+        ApiError::invalid(parameter, told).nearest(name, known(table))
     })
 }
 
@@ -114,22 +117,9 @@ fn push(
             format!("it takes 1 to {most} values, not {}", texts.len()),
         ));
     }
-    let value = |text: &&str| value(table, &place, operator, text);
-    let values: Result<Vec<Value>, String> = texts.iter().map(value).collect();
+    let read = |text: &&str| value(table, &place, operator, text);
+    let values: Result<Vec<Value>, String> = texts.iter().map(read).collect();
     let values = values.map_err(|why| ApiError::invalid(parameter, why))?;
     conditions.push(Condition { place, comparison: operator.comparison(), values });
     Ok(())
-}
-
-fn value(table: &TableSpec, place: &Place, operator: Operator, text: &str) -> Result<Value, String> {
-    if *place == Place::Timestamp {
-        let second = Instant::read(text)?.second(operator.comparison());
-        let second = second.ok_or_else(|| format!("blocks have whole seconds, `{text}` has not"))?;
-        return Ok(Value::Integer(second));
-    }
-    let kind = place.kind(table).map_err(|error| error.to_string())?;
-    if kind == ColumnKind::Json {
-        return Err("a list or tuple cannot be compared".to_owned());
-    }
-    parse_value(kind, text).map_err(|error| error.to_string())
 }

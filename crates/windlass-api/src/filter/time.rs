@@ -1,8 +1,16 @@
 //! Times in parameters: RFC 3339, a date, or seconds since 1970.
+//!
+//! A date before 1970 is a bound like any other. A number below zero is a slip, and so
+//! is one beyond the year 9999: those are milliseconds.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use windlass_core::row_query::Comparison;
+
+use super::value::shown;
+
+/// The last second of the year 9999.
+const MAX_SECOND: i64 = 253_402_300_799;
 
 /// An instant, between whole seconds or on one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,14 +22,17 @@ pub(super) struct Instant {
 impl Instant {
     /// Reads `2025-11-01T12:00:00Z`, `2025-11-01` or `1761998400`. Without an offset it is UTC.
     pub(super) fn read(text: &str) -> Result<Self, String> {
-        if let Ok(second) = text.parse() {
-            return Ok(Self { second, is_past_it: false });
+        if let Ok(second) = text.parse::<i64>() {
+            return match second {
+                0..=MAX_SECOND => Ok(Self { second, is_past_it: false }),
+                ..0 => Err(no_time(text, HOW)),
+                _ => Err(no_time(text, ": seconds are wanted, these may be milliseconds")),
+            };
         }
         let date = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp());
         let Some(time) = text.parse::<jiff::Timestamp>().ok().or_else(date) else {
-            return Err(format!(
-                "`{text}` is not a time: write 2025-11-01T12:00:00Z, 2025-11-01 or 1761998400"
-            ));
+            let is_plus_lost = text.contains('T') && text.contains(' ');
+            return Err(no_time(text, if is_plus_lost { ": in a URL `+` is written `%2B`" } else { HOW }));
         };
         // Before 1970 the parts of a second are negative.
         let second = time.as_second() - i64::from(time.subsec_nanosecond() < 0);
@@ -41,6 +52,13 @@ impl Instant {
     }
 }
 
+/// How a time is written.
+const HOW: &str = ": write 2025-11-01T12:00:00Z, 2025-11-01 or 1761998400";
+
+fn no_time(text: &str, why: &str) -> String {
+    format!("`{}` is not a time{why}", shown(text))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,7 +70,9 @@ mod tests {
         assert_eq!(second("2025-11-01"), Ok(1_761_955_200));
         assert_eq!(second("2025-11-01T02:00:00+02:00"), Ok(1_761_955_200));
         assert_eq!(second("2025-11-01T12:00:00"), Ok(1_761_998_400));
-        for text in ["", "yesterday", "2025-13-01", "12:00", "1.5", "2025-11-01T12:00:00 02:00"] {
+        for text in
+            ["", "yesterday", "2025-13-01", "12:00", "1.5", "-1", "253402300800", "2025-11-01T12:00:00 02:00"]
+        {
             assert!(Instant::read(text).is_err(), "{text:?}");
         }
     }

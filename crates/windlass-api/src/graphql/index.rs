@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::scalar::Long;
 use crate::indexes::{ColumnBody, IndexBody, ProgressBody, TableBody};
-use crate::ports::Gap;
+use crate::ports::{Gap, IndexHealth};
 
 /// An index.
 #[derive(Debug, SimpleObject)]
@@ -51,6 +51,18 @@ struct Progress {
     /// The first hundred of the ranges that were given up.
     gaps: Vec<GapRange>,
     eta_s: Option<Long>,
+    health: Health,
+}
+
+/// How collecting an index's chain goes.
+#[derive(Debug, SimpleObject)]
+struct Health {
+    state: String,
+    message: Option<String>,
+    /// `windlass explain` knows it.
+    code: Option<String>,
+    /// Since when, in milliseconds since 1970.
+    since_ms: Option<Long>,
 }
 
 /// Blocks that were given up, ends included.
@@ -105,6 +117,15 @@ impl From<ProgressBody> for Progress {
             gap_count: Long(progress.gap_count as u64),
             gaps: progress.gaps.into_iter().map(gap).collect(),
             eta_s: progress.eta_s.map(Long),
+            health: progress.health.into(),
         }
+    }
+}
+
+impl From<IndexHealth> for Health {
+    fn from(health: IndexHealth) -> Self {
+        let IndexHealth { state, message, code, since_ms } = health;
+        let since_ms = since_ms.and_then(|since| u64::try_from(since).ok()).map(Long);
+        Self { state: word(state), message, code, since_ms }
     }
 }

@@ -3,24 +3,35 @@
 //! The schema is static, so the event's own fields come as one JSON object. A query
 //! is bounded in depth and in how much it asks for; a sum counts as much, for it may
 //! read the whole table.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `query` | what can be asked |
+//! | `event`, `sum`, `index`, `scalar` | what is answered |
+//! | `nesting`, `weight` | what is refused before anything follows it |
 
 mod event;
 mod index;
+mod nesting;
 mod query;
 mod scalar;
 mod sum;
+mod weight;
 
-use async_graphql::{EmptyMutation, EmptySubscription, Request, Response, Schema};
+use async_graphql::{EmptyMutation, EmptySubscription, Pos, Request, Response, Schema};
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::IntoResponse;
+use serde_json::{Map, Value};
 
 use self::query::QueryRoot;
 use crate::error::{ApiError, ApiResult, ErrorBody, ErrorCode};
-use crate::limits::{MAX_BODY_BYTES, MAX_GRAPHQL_COMPLEXITY, MAX_GRAPHQL_DEPTH};
+use crate::limits::{
+    MAX_BODY_BYTES, MAX_GRAPHQL_COMPLEXITY, MAX_GRAPHQL_DEPTH, MAX_GRAPHQL_DIRECTIVES, MAX_GRAPHQL_NESTING,
+};
 use crate::state::{ApiParts, ApiState};
 
 pub(crate) type ApiSchema = Schema<QueryRoot, EmptyMutation, EmptySubscription>;
@@ -36,6 +47,7 @@ pub(crate) fn schema(parts: ApiParts) -> ApiSchema {
         .data(parts)
         .limit_depth(MAX_GRAPHQL_DEPTH)
         .limit_complexity(MAX_GRAPHQL_COMPLEXITY)
+        .limit_directives(MAX_GRAPHQL_DIRECTIVES)
         .finish()
 }
 
@@ -49,19 +61,49 @@ pub(crate) fn schema(parts: ApiParts) -> ApiSchema {
     ))]
 pub(crate) async fn graphql(
     State(state): State<ApiState>,
-    request: Result<Json<Request>, JsonRejection>,
+    body: Result<Json<Map<String, Value>>, JsonRejection>,
 ) -> ApiResult<Json<Response>> {
-    let Json(request) = request.map_err(refuse)?;
-    Ok(Json(state.schema.execute(request).await))
+    let Json(body) = body.map_err(refuse)?;
+    let request = serde_json::from_value(Value::Object(body)).map_err(|_| no_question())?;
+    match checked(request) {
+        Ok(request) => Ok(Json(state.schema.execute(request).await)),
+        Err(error) => {
+            let mut error = async_graphql::Error::from(error).into_server_error(Pos::default());
+            error.locations.clear();
+            Ok(Json(Response::from_errors(vec![error])))
+        }
+    }
+}
+
+/// The same request, unless its query is too large to be looked at.
+fn checked(mut request: Request) -> ApiResult<Request> {
+    let refused = |told: String| Err(ApiError::new(ErrorCode::InvalidBody, told));
+    if nesting::is_too_deep(&request.query) {
+        return refused(format!("the query is nested more than {MAX_GRAPHQL_NESTING} deep"));
+    }
+    // What cannot be read is told with its place by the schema.
+    match request.parsed_query().map(weight::check) {
+        Ok(Err(told)) => refused(told),
+        Ok(Ok(())) | Err(_) => Ok(request),
+    }
 }
 
 fn refuse(rejection: JsonRejection) -> ApiError {
-    if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-        let told = format!("a body has at most {MAX_BODY_BYTES} bytes");
-        return ApiError::new(ErrorCode::BodyTooLarge, told);
+    match rejection {
+        _ if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            let told = format!("a body has at most {MAX_BODY_BYTES} bytes");
+            ApiError::new(ErrorCode::BodyTooLarge, told)
+        }
+        JsonRejection::JsonDataError(_) => no_question(),
+        rejection => ApiError::new(ErrorCode::InvalidBody, rejection.body_text()).hint(ASK),
     }
-    ApiError::new(ErrorCode::InvalidBody, rejection.body_text())
-        .hint(r#"send {"query": "…"} as application/json"#)
+}
+
+/// How to ask.
+const ASK: &str = r#"send {"query": "…", "variables": {…}} as application/json"#;
+
+fn no_question() -> ApiError {
+    ApiError::new(ErrorCode::InvalidBody, "the body is not one object with a query").hint(ASK)
 }
 
 /// A page to try queries on; it loads nothing from anywhere.

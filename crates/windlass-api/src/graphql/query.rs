@@ -10,7 +10,7 @@ use crate::catalog::find_table;
 use crate::error::ApiError;
 use crate::filter::within_blocks;
 use crate::indexes::list;
-use crate::limits::{GRAPHQL_SUM_COMPLEXITY, MAX_GROUPS};
+use crate::limits::{GRAPHQL_PAGE_COMPLEXITY, GRAPHQL_SUM_COMPLEXITY, MAX_GROUPS};
 use crate::state::ApiParts;
 use crate::sum::TotalQuery;
 
@@ -21,7 +21,7 @@ pub(crate) struct QueryRoot;
 #[Object(name = "Query")]
 impl QueryRoot {
     /// The rows of an event that meet the filters, newest first unless told otherwise.
-    #[graphql(complexity = "1 + rows_asked(first).saturating_mul(child_complexity)")]
+    #[graphql(complexity = "GRAPHQL_PAGE_COMPLEXITY + rows_asked(first).saturating_mul(child_complexity)")]
     #[expect(clippy::too_many_arguments, reason = "they are the arguments of the field")]
     async fn events(
         &self,
@@ -81,6 +81,7 @@ impl QueryRoot {
     }
 
     /// Every index with its tables, rows, progress and gaps.
+    #[graphql(complexity = "GRAPHQL_SUM_COMPLEXITY + child_complexity")]
     async fn indexes(&self, context: &Context<'_>) -> Result<Vec<Index>> {
         let parts = context.data::<ApiParts>()?;
         Ok(list(parts).await?.into_iter().map(Index::from).collect())

@@ -18,14 +18,15 @@ use windlass_core::store::{Outbox, Tables};
 use windlass_core::table::{EventRow, TableSpec};
 use windlass_core::value_text::RowJson;
 
+use super::begin::of_another;
 use super::message::{Added, News};
-use super::position::{Position, RowPlace, write_all};
+use super::position::{At, Mark, Position, RowPlace, write_all};
 use super::removals::Removals;
 use super::rows::SpanRows;
 use super::told::Told;
 use super::wanted::Wanted;
 use crate::error::ApiError;
-use crate::limits::{MAX_STREAM_STALL_MS, STREAM_MESSAGES};
+use crate::limits::STREAM_MESSAGES;
 
 /// A chain of the stream.
 pub(super) struct ChainFeed {
@@ -33,6 +34,9 @@ pub(super) struct ChainFeed {
     pub(super) position: Position,
     /// Whether the next message must follow directly on the position.
     pub(super) is_continuing: bool,
+    /// Whether the position is known to be one of this database; else nothing was kept
+    /// that could show it.
+    pub(super) is_known: bool,
     pub(super) removals: Removals,
 }
 
@@ -42,6 +46,8 @@ pub(super) struct Feed {
     pub(super) tables: Arc<dyn Tables>,
     pub(super) wake: Arc<Notify>,
     pub(super) interval: Duration,
+    /// How long to wait for a reader that takes nothing.
+    pub(super) stall: Duration,
     pub(super) wanted: Wanted,
     pub(super) chains: Vec<ChainFeed>,
     pub(super) outlet: mpsc::Sender<Told>,
@@ -50,13 +56,15 @@ pub(super) struct Feed {
 }
 
 /// Why a stream ends.
-enum Ended {
+pub(super) enum Ended {
     /// The reader is gone, or takes nothing.
     Reader,
     /// The store.
     Store(StoreError),
     /// It is too far behind.
     Behind,
+    /// Its id was another database's.
+    Another,
 }
 
 impl From<StoreError> for Ended {
@@ -115,14 +123,13 @@ impl Feed {
 
     /// Tells the next messages of a chain; says whether there were any.
     async fn step(&mut self, place: usize) -> Result<bool, Ended> {
-        let chain = &self.chains[place];
-        let open = i64::from(chain.position.row.is_some());
-        let after = chain.position.seq - open;
-        let messages = self.outbox.messages(&chain.partition, after, STREAM_MESSAGES).await?;
+        let after = self.chains[place].position.next_seq() - 1;
+        let messages = self.outbox.messages(&self.chains[place].partition, after, STREAM_MESSAGES).await?;
+        self.check_id(place).await?;
         if messages.is_empty() {
             return Ok(false);
         }
-        let tables = self.wanted.tables(&*self.tables, chain.position.chain).await?;
+        let tables = self.wanted.tables(&*self.tables, self.chains[place].position.chain).await?;
         for message in &messages {
             self.tell(place, &tables, message).await?;
         }
@@ -135,39 +142,30 @@ impl Feed {
         tables: &[Arc<TableSpec>],
         message: &Message,
     ) -> Result<(), Ended> {
-        self.check_gap(place, message.seq).await?;
+        self.check_gap(place, message).await?;
         let chain = self.chains[place].position.chain;
-        let end = Position::end_of(chain, message.seq);
+        let end = Position::of(chain, message, At::End);
         match News::of(message) {
             News::Added(added) => {
-                self.tell_rows(place, tables, message.seq, &added).await?;
+                self.tell_rows(place, tables, message, &added).await?;
                 self.move_to(place, end);
             }
             News::Removed(removed) => {
                 self.move_to(place, end);
-                let body = json!({
-                    "chain": chain,
-                    "from_block": removed.from_block,
-                    "generation": removed.generation,
-                });
-                self.send(Told::new("removed", body.to_string())).await?;
+                // Rows of other tables than those asked for are none of the reader's.
+                let is_asked = |table: &Arc<TableSpec>| removed.speaks_of(table.name.as_str());
+                if removed.tables.is_empty() || tables.iter().any(is_asked) {
+                    let body = json!({
+                        "chain": chain,
+                        "from_block": removed.from_block,
+                        "to_block": removed.to_block,
+                        "tables": removed.tables,
+                        "generation": removed.generation,
+                    });
+                    self.send(Told::new("removed", body.to_string())).await?;
+                }
             }
             News::Other => self.move_to(place, end),
-        }
-        Ok(())
-    }
-
-    /// Messages that were forgotten before they were read are owned up to.
-    async fn check_gap(&mut self, place: usize, seq: i64) -> Result<(), Ended> {
-        let chain = &mut self.chains[place];
-        let next = chain.position.seq + i64::from(chain.position.row.is_none());
-        let is_gap = chain.is_continuing && seq != next;
-        chain.is_continuing = true;
-        if is_gap {
-            let id = chain.position.chain;
-            self.move_to(place, Position::end_of(id, seq - 1));
-            let body = json!({ "chain": id, "from_seq": next, "to_seq": seq - 1 });
-            self.send(Told::new("gap", body.to_string())).await?;
         }
         Ok(())
     }
@@ -177,15 +175,19 @@ impl Feed {
         &mut self,
         place: usize,
         tables: &[Arc<TableSpec>],
-        seq: i64,
+        message: &Message,
         added: &Added,
     ) -> Result<(), Ended> {
+        let (seq, mark) = (message.seq, Mark::of(message));
         let chain = &mut self.chains[place];
         let is_named = |table: &&Arc<TableSpec>| {
             added.tables.is_empty() || added.tables.iter().any(|name| name == table.name.as_str())
         };
         let tables: Vec<Arc<TableSpec>> = tables.iter().filter(is_named).cloned().collect();
-        let after = chain.position.row.clone().filter(|_| chain.position.seq == seq);
+        let after = match &chain.position.at {
+            At::Row(row) if chain.position.seq == seq => Some(row.clone()),
+            _ => None,
+        };
         let is_gone = |lowest: Option<u64>, block: u64| lowest.is_some_and(|lowest| block >= lowest);
         if is_gone(chain.removals.lowest_after(seq), added.from_block) {
             return Ok(());
@@ -201,10 +203,14 @@ impl Feed {
             looked.map_err(|_| Ended::Behind)?;
             let lowest = chain.removals.lowest_after(seq);
             for (table, row) in next {
-                if is_gone(lowest, row.head.block.number) {
+                let block = row.head.block.number;
+                if is_gone(lowest, block) {
                     return Ok(());
                 }
-                self.tell_row(place, seq, &table, &row).await?;
+                if self.chains[place].removals.is_mended_after(seq, block, table.name.as_str()) {
+                    continue;
+                }
+                self.tell_row(place, (seq, mark), &table, &row).await?;
             }
         }
     }
@@ -212,7 +218,7 @@ impl Feed {
     async fn tell_row(
         &mut self,
         place: usize,
-        seq: i64,
+        (seq, mark): (i64, Mark),
         table: &TableSpec,
         row: &EventRow,
     ) -> Result<(), Ended> {
@@ -226,19 +232,19 @@ impl Feed {
         };
         let body = serde_json::to_string(&body).map_err(|error| StoreError::Other(error.to_string()))?;
         let sent = RowPlace { key: row.head.key(), table: table.name.clone() };
-        self.move_to(place, Position { chain, seq, row: Some(sent) });
+        self.move_to(place, Position { chain, seq, mark, at: At::Row(sent) });
         self.send(Told::new("added", body)).await
     }
 
-    fn move_to(&mut self, place: usize, position: Position) {
+    pub(super) fn move_to(&mut self, place: usize, position: Position) {
         self.chains[place].position = position;
         self.is_told = false;
     }
 
     /// Hands an event over, under the id of where the stream is now.
-    async fn send(&mut self, told: Told) -> Result<(), Ended> {
+    pub(super) async fn send(&mut self, told: Told) -> Result<(), Ended> {
         let id = write_all(self.chains.iter().map(|chain| &chain.position));
-        let sending = self.outlet.send_timeout(told.at(id), Duration::from_millis(MAX_STREAM_STALL_MS));
+        let sending = self.outlet.send_timeout(told.at(id), self.stall);
         sending.await.map_err(|_| Ended::Reader)?;
         self.is_told = true;
         Ok(())
@@ -249,6 +255,7 @@ impl Feed {
         let error = match ended {
             Ended::Reader => return,
             Ended::Store(error) => ApiError::from(error),
+            Ended::Another => of_another(),
             Ended::Behind => ApiError::internal("a stream is too far behind: too many reorganisations ahead"),
         };
         let body = json!({ "code": error.code, "message": error.message, "hint": error.hint });

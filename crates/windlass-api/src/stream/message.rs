@@ -34,7 +34,20 @@ pub(super) struct Added {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Removed {
     pub(super) from_block: u64,
+    /// The last of the blocks; every later one too when there is none.
+    #[serde(default)]
+    pub(super) to_block: Option<u64>,
+    /// Whose rows they were; those of all tables of the chain when none is named.
+    #[serde(default)]
+    pub(super) tables: Vec<String>,
     pub(super) generation: u64,
+}
+
+impl Removed {
+    /// Whether rows of a table are among them.
+    pub(super) fn speaks_of(&self, table: &str) -> bool {
+        self.tables.is_empty() || self.tables.iter().any(|name| name == table)
+    }
 }
 
 impl News {
@@ -75,7 +88,11 @@ mod tests {
         let News::Added(read) = news(ADDED, &added) else { panic!("{added}") };
         assert_eq!((read.from_block, read.head.number, read.tables.len()), (7, 9, 0));
         let removed = format!(r#"{{"chain":137,"generation":3,"from_block":7,"head":{head},"events":0}}"#);
-        assert_eq!(news(REMOVED, &removed), News::Removed(Removed { from_block: 7, generation: 3 }));
+        let expected = Removed { from_block: 7, to_block: None, tables: Vec::new(), generation: 3 };
+        assert_eq!(news(REMOVED, &removed), News::Removed(expected));
+        let mended = r#"{"chain":137,"generation":3,"from_block":7,"to_block":7,"tables":["a"],"events":0}"#;
+        let expected = Removed { from_block: 7, to_block: Some(7), tables: vec!["a".into()], generation: 3 };
+        assert_eq!(news(REMOVED, mended), News::Removed(expected));
     }
 
     #[test]

@@ -3,26 +3,31 @@
 //! | event | data |
 //! | --- | --- |
 //! | `added` | a row that was collected, with its chain, index, event and table |
-//! | `removed` | the rows of a chain from a block on are taken back: the chain was reorganised |
+//! | `removed` | rows of a chain are taken back: from a block on, as the chain was reorganised, or of the blocks up to `to_block` alone, which are collected anew |
 //! | `gap` | messages were forgotten before this reader came for them: read the rows by page |
 //! | `failed` | the stream ends, and why (browsers have an `error` of their own) |
 //!
 //! The id of every event says exactly where the stream is. A reader that comes back
 //! with it gets what it has not seen, once: browsers and most libraries send it as
-//! `Last-Event-ID` by themselves.
+//! `Last-Event-ID` by themselves. An id of another chain or database is refused; one whose
+//! messages were forgotten is answered with a `gap`. A chain that the id does not name has
+//! joined since, and is told from its first message.
 //!
 //! | file | what it holds |
 //! | --- | --- |
 //! | `position` | the ids |
 //! | `wanted` | which tables a stream tells of |
-//! | `tail` | where a stream begins |
+//! | `begin`, `tail` | where a stream begins, and whose an id is |
 //! | `message` | what the outbox says |
 //! | `removals` | what was taken back meanwhile, and the rule for it |
 //! | `rows` | the rows of a message |
 //! | `told` | what a reader is told |
 //! | `feed` | the loop |
+//! | `gap` | whether it really goes on where its reader was |
 
+mod begin;
 mod feed;
+mod gap;
 mod message;
 mod position;
 mod removals;
@@ -42,14 +47,11 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use tokio::sync::mpsc;
-use windlass_core::chain::ChainId;
-use windlass_core::name::Partition;
-use windlass_core::store::{Outbox, Store, Tables};
+use windlass_core::store::{Outbox, Tables};
 
-use self::feed::{ChainFeed, Feed};
+use self::begin::{bad_id, chain_feeds};
+use self::feed::Feed;
 use self::position::{Position, read_all};
-use self::removals::Removals;
-use self::tail::{is_ahead, tail};
 use self::told::Told;
 use self::wanted::Wanted;
 use crate::error::{ApiError, ApiResult, ErrorBody, ErrorCode};
@@ -72,15 +74,15 @@ struct StreamQuery {
 
 /// Streams events and retractions as they come.
 ///
-/// Events: `added` (a row), `removed` (rows of a chain from a block on are taken
-/// back), `gap` (messages were forgotten before they were read), `failed` (the end).
+/// Events: `added` (a row), `removed` (rows of a chain from a block on, or up to
+/// `to_block`, are taken back), `gap` (messages were forgotten before they were read), `failed` (the end).
 #[utoipa::path(get, path = "/api/v1/stream", tag = "events",
     params(
         ("index" = Option<String>, Query, description = "only events of this index"),
         ("event" = Option<String>, Query, description = "only this event of the index"),
         ("start" = Option<String>, Query, description = "`now` (default), or `oldest`: with what is kept"),
-        ("last_event_id" = Option<String>, Query, description = "for clients that cannot set the header"),
-        ("Last-Event-ID" = Option<String>, Header, description = "where to go on: the last id that was seen"),
+        ("last_event_id" = Option<String>, Query, description = "the same, for clients that cannot set the header"),
+        ("Last-Event-ID" = Option<String>, Header, description = "where to go on: the last id that was seen; that of another chain or database is refused"),
     ),
     responses(
         (status = 200, description = "events, without end", body = String, content_type = "text/event-stream"),
@@ -103,6 +105,7 @@ pub(crate) async fn stream(
         tables: Arc::clone(&state.parts.store) as Arc<dyn Tables>,
         wake: Arc::clone(&state.parts.wake),
         interval: state.options.stream_interval,
+        stall: state.options.stall,
         wanted: query.wanted,
         chains,
         outlet,
@@ -123,7 +126,12 @@ impl StreamQuery {
     fn read(headers: &HeaderMap, pairs: Vec<(String, String)>) -> ApiResult<Self> {
         let mut query = Self::default();
         let mut resume = None;
+        let mut given: Vec<String> = Vec::new();
         for (name, value) in pairs {
+            if given.contains(&name) {
+                return Err(ApiError::invalid(&name, "it is given twice"));
+            }
+            given.push(name.clone());
             match (name.as_str(), value.as_str()) {
                 ("index", _) => query.wanted.index = Some(value),
                 ("event", _) => query.wanted.event = Some(value),
@@ -142,38 +150,4 @@ impl StreamQuery {
             resume.map(|id| read_all(&id).ok_or_else(|| bad_id("this is not an id"))).transpose()?;
         Ok(query)
     }
-}
-
-/// Where each chain of a stream begins.
-async fn chain_feeds(store: &dyn Store, query: &StreamQuery) -> ApiResult<Vec<ChainFeed>> {
-    let mut feeds = Vec::new();
-    for chain in query.wanted.chains(store).await? {
-        let partition = Partition::new(format!("collect/{chain}")).map_err(ApiError::internal)?;
-        let mut resume = query.resume.iter().flatten();
-        let (position, is_continuing) = match resume.find(|position| position.chain == chain) {
-            Some(position) if is_ahead(store, &partition, position.seq).await? => {
-                return Err(bad_id("the id is ahead of all there is"));
-            }
-            Some(position) => (position.clone(), true),
-            None => begin(store, &partition, chain, query.is_from_oldest).await?,
-        };
-        feeds.push(ChainFeed { partition, position, is_continuing, removals: Removals::default() });
-    }
-    Ok(feeds)
-}
-
-/// Where a chain begins that nobody has read, and whether what is there must follow on it.
-async fn begin(
-    store: &dyn Store,
-    partition: &Partition,
-    chain: ChainId,
-    is_from_oldest: bool,
-) -> ApiResult<(Position, bool)> {
-    let seq = if is_from_oldest { 0 } else { tail(store, partition).await? };
-    Ok((Position::end_of(chain, seq), seq > 0))
-}
-
-fn bad_id(told: &str) -> ApiError {
-    ApiError::new(ErrorCode::InvalidCursor, told)
-        .hint("send the id of the last event of the same stream as it was, or none to begin now")
 }

@@ -7,7 +7,8 @@
 //! which on a later message of the partition took rows back.** Such rows have never
 //! been taken back since, so they are the very rows that the message spoke of; what
 //! was taken back is not sent at all, and what replaced it is sent once, by its own
-//! message.
+//! message. A single block that was collected anew is another matter: only its own rows
+//! went, and came again, so only they are left to the later message.
 //!
 //! The partition is looked through *after* rows were read: a retraction is committed
 //! together with its message, so rows of a new branch cannot be seen without it.
@@ -18,7 +19,7 @@ use windlass_core::error::StoreResult;
 use windlass_core::name::Partition;
 use windlass_core::store::Outbox;
 
-use super::message::News;
+use super::message::{News, Removed};
 use crate::limits::{MAX_STREAM_REMOVALS, STREAM_LOOKAHEAD};
 
 /// The retractions ahead of a stream, as far as they matter: one that reaches less
@@ -26,6 +27,8 @@ use crate::limits::{MAX_STREAM_REMOVALS, STREAM_LOOKAHEAD};
 #[derive(Debug, Default)]
 pub(super) struct Removals {
     ahead: VecDeque<(i64, u64)>,
+    /// Those of some blocks alone.
+    mends: VecDeque<(i64, u64, Removed)>,
     seen_to: i64,
 }
 
@@ -46,11 +49,14 @@ impl Removals {
             let messages = outbox.messages(partition, self.seen_to, STREAM_LOOKAHEAD).await?;
             for message in &messages {
                 if let News::Removed(removed) = News::of(message) {
-                    self.add(message.seq, removed.from_block);
+                    match removed.to_block {
+                        None => self.add(message.seq, removed.from_block),
+                        Some(to) => self.mends.push_back((message.seq, to, removed)),
+                    }
                 }
                 self.seen_to = message.seq;
             }
-            if self.ahead.len() > MAX_STREAM_REMOVALS {
+            if self.ahead.len() + self.mends.len() > MAX_STREAM_REMOVALS {
                 return Ok(Err(TooMany));
             }
             if messages.len() < STREAM_LOOKAHEAD as usize {
@@ -73,6 +79,18 @@ impl Removals {
             self.ahead.pop_front();
         }
         self.ahead.front().map(|(_, block)| *block)
+    }
+
+    /// Whether a message behind `seq` took back a table's rows of this block alone, and
+    /// told them anew. Forgets as [`Removals::lowest_after`] does.
+    pub(super) fn is_mended_after(&mut self, seq: i64, block: u64, table: &str) -> bool {
+        while self.mends.front().is_some_and(|(removed, ..)| *removed <= seq) {
+            self.mends.pop_front();
+        }
+        let is_meant = |to: u64, removed: &Removed| {
+            (removed.from_block..=to).contains(&block) && removed.speaks_of(table)
+        };
+        self.mends.iter().any(|(_, to, removed)| is_meant(*to, removed))
     }
 }
 

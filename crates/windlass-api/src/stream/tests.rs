@@ -142,11 +142,13 @@ async fn told(store: &SqliteStore, happens: What, position: &str, events: usize)
         tables: Arc::new(tables),
         wake: Arc::new(Notify::new()),
         interval: Duration::from_millis(1),
+        stall: Duration::from_secs(30),
         wanted: Wanted::default(),
         chains: vec![ChainFeed {
             partition: partition(),
             position,
             is_continuing: true,
+            is_known: true,
             removals: Removals::default(),
         }],
         outlet,
@@ -184,5 +186,5 @@ async fn a_busy_database_loses_nothing() {
     let (store, table) = store_with_table().await;
     commit(&store, added(&table, 0, &[1, 2, 3])).await;
     assert_eq!(told(&store, What::Busy, "1:0:end", 3).await, ["1 of 0", "2 of 0", "3 of 0"]);
-    assert_eq!(told(&store, What::Busy, "1:1:1.0.i_e", 2).await, ["2 of 0", "3 of 0"]);
+    assert_eq!(told(&store, What::Busy, "1:1.00000000:1.0.i_e", 2).await, ["2 of 0", "3 of 0"]);
 }

@@ -4,12 +4,15 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use windlass_api::{Api, ApiOptions, ApiParts};
 use windlass_core::store::Store;
-use windlass_store_sqlite::{SqliteOptions, SqliteStore};
+
+use crate::database::{Database, Kind};
 
 /// The API, as a client sees it, and what stands behind it.
 pub(crate) struct App {
@@ -19,34 +22,31 @@ pub(crate) struct App {
     pub(crate) client: reqwest::Client,
     pub(crate) stop: CancellationToken,
     pub(crate) task: JoinHandle<()>,
+    _database: Database,
 }
 
 /// An answer: its status and what it says.
 pub(crate) type Answer = (u16, Value);
 
 impl App {
-    pub(crate) async fn spawn() -> Self {
-        Self::with(|_, _| {}).await
+    pub(crate) async fn spawn(kind: Kind) -> Self {
+        Self::with(kind, |_, _| {}).await
     }
 
     /// With other options or parts than the usual ones.
-    pub(crate) async fn with(change: impl FnOnce(&mut ApiOptions, &mut ApiParts)) -> Self {
-        let store = SqliteStore::open(SqliteOptions::memory()).await.unwrap();
-        Self::on(Arc::new(store), change).await
+    pub(crate) async fn with(kind: Kind, change: impl FnOnce(&mut ApiOptions, &mut ApiParts)) -> Self {
+        Self::on(Database::open(kind).await, change).await
     }
 
-    pub(crate) async fn on(
-        store: Arc<dyn Store>,
-        change: impl FnOnce(&mut ApiOptions, &mut ApiParts),
-    ) -> Self {
+    pub(crate) async fn on(database: Database, change: impl FnOnce(&mut ApiOptions, &mut ApiParts)) -> Self {
         let mut options = free_port();
-        let mut parts = ApiParts::new(store);
+        let mut parts = ApiParts::new(Arc::clone(&database.store));
         change(&mut options, &mut parts);
         let (store, wake) = (Arc::clone(&parts.store), Arc::clone(&parts.wake));
         let api = Api::bind(options, parts).await.unwrap();
         let (url, stop) = (api.url(), CancellationToken::new());
         let task = tokio::spawn(api.run(stop.clone()));
-        Self { url, store, wake, client: client(), stop, task }
+        Self { url, store, wake, client: client(), stop, task, _database: database }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
@@ -80,6 +80,20 @@ impl App {
         let (status, text) = self.post("/graphql", "application/json", body.to_string()).await;
         assert_eq!(status, 200, "{text}");
         serde_json::from_str(&text).unwrap()
+    }
+
+    /// Sends bytes as they are, and hears all that the server says before it closes.
+    pub(crate) async fn raw(&self, request: &[u8]) -> String {
+        let mut stream = self.connect().await;
+        // Whoever is refused early may find the door shut before it has said all.
+        let _ = stream.write_all(request).await;
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer).await;
+        String::from_utf8(answer).unwrap()
+    }
+
+    pub(crate) async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.url.strip_prefix("http://").unwrap()).await.unwrap()
     }
 
     pub(crate) async fn post(&self, path: &str, kind: &str, body: String) -> (u16, String) {

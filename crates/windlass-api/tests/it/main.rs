@@ -1,15 +1,14 @@
-//! The API over real sockets, on SQLite.
+//! The API over real sockets, on SQLite and where the store matters on PostgreSQL too.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod app;
-mod events;
-mod fees;
-mod graphql;
+mod cases;
+mod database;
+mod graphql_abuse;
 mod health;
-mod indexes;
+mod host;
 mod limits;
 mod openapi;
 mod rows;
-mod stream;
-mod sum;
+mod wire;

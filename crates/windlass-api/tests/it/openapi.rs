@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use crate::app::App;
+use crate::database::Kind;
 
 #[tokio::test]
 async fn the_description_is_served_and_names_every_path() {
-    let app = App::spawn().await;
+    let app = App::spawn(Kind::Sqlite).await;
     let (status, text) = app.text("/openapi.json").await;
     assert_eq!(status, 200);
     insta::assert_snapshot!("openapi", text);

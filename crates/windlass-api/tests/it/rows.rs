@@ -91,10 +91,15 @@ pub(crate) fn message(topic: &str, chain_id: u64, generation: u64, from: u64, to
         "events": 1,
         "tables": [],
     });
+    fact_message(topic, chain_id, generation, &payload)
+}
+
+/// The same, in words of its own.
+pub(crate) fn fact_message(topic: &str, chain_id: u64, generation: u64, fact: &serde_json::Value) -> Write {
     Write::Publish(vec![NewMessage {
         partition: partition(&format!("collect/{chain_id}")),
-        idempotency_key: format!("{topic}/{generation}/{from}/{to}"),
+        idempotency_key: format!("{topic}/{generation}/{fact}"),
         topic: topic.to_owned(),
-        payload: payload.to_string(),
+        payload: fact.to_string(),
     }])
 }

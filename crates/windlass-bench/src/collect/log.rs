@@ -1,6 +1,9 @@
 //! A fee log, borrowed from the answer it came in and read as far as a table wants it.
 
-use serde::Deserialize;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 /// The columns of the table, as bytes.
 pub(super) struct Row {
@@ -13,12 +16,6 @@ pub(super) struct Row {
     pub(super) token: [u8; 20],
     pub(super) integrator: [u8; 20],
     pub(super) fees: [[u8; 32]; 2],
-}
-
-#[derive(Deserialize)]
-struct Answer<'a> {
-    #[serde(borrow)]
-    result: Vec<Log<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -36,10 +33,65 @@ struct Log<'a> {
 
 type Unreadable = Box<dyn std::error::Error + Send + Sync>;
 
-/// Reads an answer to `eth_getLogs`.
+/// Reads an answer to `eth_getLogs`, one log after another: no list of them comes to be.
+pub(super) fn each(body: &[u8], take: impl FnMut(Row)) -> Result<(), Unreadable> {
+    serde_json::Deserializer::from_slice(body).deserialize_map(Answer(take))?;
+    Ok(())
+}
+
+/// The logs of an answer as rows.
 pub(super) fn rows(body: &[u8]) -> Result<Vec<Row>, Unreadable> {
-    let answer: Answer<'_> = serde_json::from_slice(body)?;
-    answer.result.iter().map(row).collect()
+    let mut rows = Vec::new();
+    each(body, |row| rows.push(row))?;
+    Ok(rows)
+}
+
+struct Answer<F>(F);
+
+impl<'de, F: FnMut(Row)> Visitor<'de> for Answer<F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an answer to eth_getLogs")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(mut self, mut members: M) -> Result<(), M::Error> {
+        let mut is_answered = false;
+        while let Some(name) = members.next_key::<&str>()? {
+            if name == "result" {
+                members.next_value_seed(Logs(&mut self.0))?;
+                is_answered = true;
+            } else {
+                members.next_value::<IgnoredAny>()?;
+            }
+        }
+        if is_answered { Ok(()) } else { Err(M::Error::missing_field("result")) }
+    }
+}
+
+struct Logs<'a, F>(&'a mut F);
+
+impl<'de, F: FnMut(Row)> DeserializeSeed<'de> for Logs<'_, F> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de, F: FnMut(Row)> Visitor<'de> for Logs<'_, F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of logs")
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, mut logs: S) -> Result<(), S::Error> {
+        while let Some(log) = logs.next_element::<Log<'_>>()? {
+            (self.0)(row(&log).map_err(S::Error::custom)?);
+        }
+        Ok(())
+    }
 }
 
 fn row(log: &Log<'_>) -> Result<Row, Unreadable> {

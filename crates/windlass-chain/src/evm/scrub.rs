@@ -1,9 +1,12 @@
 //! Takes an endpoint's keys out of what a provider says.
 //!
-//! Some providers repeat the URL they were called by. Every piece of it that may
-//! be a key is hidden wherever it occurs, in any case, written out or
-//! percent-encoded; a text is never longer than a screen's few lines.
+//! Some providers repeat the URL they were called by, or the header that its user part
+//! became. Every piece of it that may be a key is hidden wherever it occurs, in any case,
+//! written out, percent-encoded or in Base64; a text is never longer than a screen's few
+//! lines.
 
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use url::Url;
 
 use super::endpoint::HIDDEN;
@@ -36,6 +39,7 @@ impl Scrubber {
         let pieces = path.chain(query.map(|value| value.into_owned())).chain(raw_query).chain(user);
         let mut keys: Vec<String> = pieces
             .flat_map(|piece| [percent_decoded(&piece), piece])
+            .chain(basic_credentials(url))
             .map(|key| key.to_ascii_lowercase())
             .filter(|key| !key.is_empty())
             .collect();
@@ -78,6 +82,17 @@ impl Scrubber {
     }
 }
 
+/// A user part as an `Authorization` header has it, with and without what fills it up.
+fn basic_credentials(url: &Url) -> Vec<String> {
+    let user = percent_decoded(url.username());
+    let password = percent_decoded(url.password().unwrap_or_default());
+    if user.is_empty() && password.is_empty() {
+        return Vec::new();
+    }
+    let encoded = [STANDARD, URL_SAFE].map(|way| way.encode(format!("{user}:{password}")));
+    encoded.iter().flat_map(|text| [text.clone(), text.trim_end_matches('=').to_owned()]).collect()
+}
+
 fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let before = text[..start].chars().next_back();
     let after = text[end..].chars().next();
@@ -118,6 +133,16 @@ mod tests {
     fn encoding_is_no_way_around() {
         let url = "https://h/se%2Fkret?k=a%20b%2Bcd";
         assert_eq!(scrub(url, "se/kret se%2fkret a b+cd a%20b%2Bcd"), "*** *** *** ***");
+    }
+
+    /// A user part leaves as `Authorization: Basic …`, and some providers repeat what they were sent.
+    #[test]
+    fn the_user_part_is_hidden_as_it_travels_too() {
+        let url = "https://me%40x:p%2Fw%3E%3E%3Fz@h.example";
+        let said = scrub(url, "no plan for Basic bWVAeDpwL3c+Pj96, nor bWVAeDpwL3c-Pj96");
+        assert_eq!(said, "no plan for Basic ***, nor ***");
+        assert_eq!(scrub("https://:hunter2@h", "Basic Omh1bnRlcjI= (Omh1bnRlcjI)"), "Basic *** (***)");
+        assert_eq!(scrub("https://h.example", "Og== stays"), "Og== stays", "nobody's credentials");
     }
 
     #[test]

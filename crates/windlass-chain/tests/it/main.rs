@@ -1,8 +1,10 @@
 //! The client against a server that says what it is told to say, and readers and pools
-//! against the devnet with its faults.
+//! against the devnet with its faults; the signer in AWS KMS against an emulator of it.
 
 mod answers;
 mod headers;
+#[cfg(feature = "aws-kms")]
+mod kms;
 mod logs;
 mod pool;
 mod ranges;

@@ -1,4 +1,4 @@
-//! An HTTP server on a loopback port that gives one prepared answer to one request.
+//! An HTTP server on a loopback port that gives one answer to one request.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -23,14 +23,19 @@ pub(crate) fn install_tls() {
 }
 
 /// Serves `answer` (a whole HTTP answer, or part of one) to the first request, then closes.
-pub(crate) fn serve(answer: impl Into<Vec<u8>>) -> Server {
+pub(crate) fn serve(with: impl Into<Vec<u8>>) -> Server {
+    let with = with.into();
+    answer(move |_| with)
+}
+
+/// The same with an answer that is made of the request's head.
+pub(crate) fn answer(answer: impl FnOnce(&str) -> Vec<u8> + Send + 'static) -> Server {
     install_tls();
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let port = listener.local_addr().expect("an address").port();
-    let answer = answer.into();
     let handle = std::thread::spawn(move || {
         let (stream, _) = listener.accept().expect("a client");
-        respond(stream, &answer)
+        respond(stream, answer)
     });
     Server { url: format!("http://127.0.0.1:{port}/v2/hunter2hunter2"), handle }
 }
@@ -61,9 +66,9 @@ pub(crate) fn error(status: &str, code: i64, message: &str) -> String {
     http(status, "", &format!(r#"{{"jsonrpc":"2.0","id":1,"error":{error}}}"#))
 }
 
-fn respond(mut stream: TcpStream, answer: &[u8]) -> String {
+fn respond(mut stream: TcpStream, answer: impl FnOnce(&str) -> Vec<u8>) -> String {
     let mut reader = BufReader::new(stream.try_clone().expect("a reader"));
-    let mut length = 0;
+    let (mut head, mut length) = (String::new(), 0);
     loop {
         let mut line = String::new();
         reader.read_line(&mut line).expect("a header");
@@ -73,10 +78,11 @@ fn respond(mut stream: TcpStream, answer: &[u8]) -> String {
         if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
             length = value.trim().parse().expect("a length");
         }
+        head.push_str(&line);
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).expect("a body");
     // A client that has read enough hangs up before the end.
-    let _ = stream.write_all(answer);
+    let _ = stream.write_all(&answer(&head));
     String::from_utf8(body).expect("text")
 }

@@ -9,7 +9,7 @@ use windlass_core::error::RetryAdvice;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::LogFilter;
 
-use crate::server::{error, http, install_tls, result, serve};
+use crate::server::{answer, error, http, install_tls, result, serve};
 
 async fn failure(answer: impl Into<Vec<u8>>) -> RpcError {
     let error = serve(answer).client().chain_id().await.expect_err("refused");
@@ -50,6 +50,18 @@ async fn a_refusal_keeps_its_words_and_loses_the_key() {
     let error = failure(error("200 OK", -32600, "no plan for hunter2hunter2")).await;
     assert_eq!(error.retry(), RetryAdvice::Never);
     assert!(error.to_string().ends_with("refused eth_chainId: no plan for *** (code -32600)"), "{error}");
+}
+
+/// What a user part becomes on the wire is no more to be shown than the part itself.
+#[tokio::test]
+async fn a_provider_that_repeats_the_authorization_gives_nothing_away() {
+    let server = answer(|head| {
+        let sent = head.lines().find(|line| line.to_lowercase().starts_with("authorization:"));
+        error("200 OK", -32600, sent.expect("credentials")).into()
+    });
+    let client = EvmRpc::new(&server.url.replace("://", "://me:hunter2@")).expect("a client");
+    let refused = client.chain_id().await.expect_err("refused").to_string().to_lowercase();
+    assert!(refused.ends_with("authorization: basic *** (code -32600)"), "{refused}");
 }
 
 #[tokio::test]

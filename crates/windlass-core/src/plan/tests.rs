@@ -12,6 +12,10 @@ fn wanted(sources: &[(&str, u64)]) -> BTreeMap<SourceId, u64> {
     sources.iter().map(|(name, start)| (source(name), *start)).collect()
 }
 
+fn blocks(ranges: &[(u64, u64)]) -> BlockSet {
+    BlockSet::from(ranges.iter().map(|(from, to)| BlockRange { from: *from, to: *to }).collect::<Vec<_>>())
+}
+
 fn standing(head: u64, next_blocks: &[(u64, u64)]) -> Standing {
     Standing {
         head,
@@ -81,13 +85,32 @@ fn a_head_that_fell_behind_leaves_the_gap_to_a_campaign() {
 #[test]
 fn a_rewound_plan_has_claimed_nothing_above_the_block() {
     let plan = Plan::default().replan(&wanted(&[("a", 0)]), &standing(99, &[]));
-    let rewound = plan.rewind(&standing(150, &[(0, 60)]), 40);
-    assert_eq!(picture(&rewound), [(0, 0, 40, "a".to_owned())]);
+    let open = BTreeMap::from([(0, blocks(&[(10, 19), (30, 59)]))]);
+    let rewound = plan.rewind(&Standing { open, ..standing(150, &[(0, 60)]) }, 40);
+    assert_eq!(picture(&rewound), [(1, 10, 19, "a".to_owned()), (2, 30, 40, "a".to_owned())]);
     let source = rewound.collected().next().map(|(_, source)| source.clone()).expect("it is collected");
-    assert_eq!(
-        (source.head_from, source.claimed.ranges()),
-        (Some(41), &[BlockRange { from: 0, to: 40 }][..])
-    );
+    assert_eq!((source.head_from, source.claimed), (Some(41), blocks(&[(0, 9), (20, 29)])));
+}
+
+#[test]
+fn a_campaign_below_the_block_goes_on_when_a_plan_is_rewound() {
+    let plan = Plan::default().replan(&wanted(&[("a", 0)]), &standing(99, &[]));
+    let rewound = plan.rewind(&standing(150, &[(0, 60)]), 59);
+    assert_eq!(picture(&rewound), [(0, 0, 59, "a".to_owned())]);
+}
+
+#[test]
+fn a_source_that_leaves_in_the_middle_has_what_is_stored() {
+    let plan = Plan::default().replan(&wanted(&[("a", 0), ("b", 0)]), &standing(99, &[]));
+    let open = BTreeMap::from([(0, blocks(&[(50, 59)]))]);
+    let standing_at_60 = Standing { open, ..standing(99, &[(0, 60)]) };
+    let left = plan.replan(&wanted(&[("b", 0)]), &standing_at_60);
+    assert_eq!(picture(&left), [(0, 0, 59, "b".to_owned()), (1, 60, 99, "b".to_owned())]);
+    assert_eq!(left.sources[&source("a")].claimed, blocks(&[(0, 49)]));
+    let none_left = plan.replan(&wanted(&[]), &standing_at_60);
+    assert_eq!(picture(&none_left), []);
+    let back = none_left.replan(&wanted(&[("a", 0)]), &standing(99, &[]));
+    assert_eq!(picture(&back), [(1, 50, 99, "a".to_owned())]);
 }
 
 #[test]

@@ -13,6 +13,7 @@ use serde::Serialize;
 use windlass_core::block_set::BlockSet;
 use windlass_core::commit::Commit;
 use windlass_core::event::LogEvent;
+use windlass_core::lease::Lease;
 use windlass_core::plan::Plan;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan};
@@ -56,12 +57,23 @@ pub struct Audited {
     pub disputed: BTreeSet<u64>,
     /// Blocks that were collected anew.
     pub repaired: u64,
+    /// Contracts that nobody knew of, told by rows that were missing.
+    pub contracts_found: u64,
 }
 
 impl Audited {
     /// Whether everything is as it should be.
     pub fn is_clean(&self) -> bool {
         self.disputed.is_empty() && self.differences.values().all(Compared::is_same)
+    }
+
+    /// Adds what a second look at the same blocks has found.
+    fn add(&mut self, again: Self) {
+        self.disputed.extend(again.disputed);
+        for (table, compared) in again.differences {
+            self.differences.entry(table).or_default().extend(compared);
+        }
+        self.repaired += again.repaired;
     }
 }
 
@@ -128,6 +140,45 @@ impl Audit {
 
     /// Audits some blocks, at most [`MAX_PAGE_BLOCKS`]; mends what differs if told to.
     pub async fn page(&self, blocks: BlockRange, repairs: bool) -> Result<Audited, CollectError> {
+        if !repairs {
+            return self.look(blocks, None).await;
+        }
+        let (store, options) = (&self.chain.store, &self.chain.options);
+        let mend = &self.chain.names.mend;
+        // Held before anything is asked: nobody takes the blocks back in between.
+        let Some(lease) = store.acquire_lease(mend, &options.owner, options.lease_ttl).await? else {
+            return Err(CollectError::Mending { chain: options.chain });
+        };
+        let repaired = self.repaired(blocks, &lease).await;
+        store.release_lease(&lease).await?;
+        repaired
+    }
+
+    /// Mends some blocks. What comes back may tell of contracts that nobody knew: then
+    /// there is more to look for in the same blocks.
+    async fn repaired(&self, blocks: BlockRange, lease: &Lease) -> Result<Audited, CollectError> {
+        let mut known = self.contracts().await?;
+        let mut audited = self.look(blocks, Some(lease)).await?;
+        loop {
+            let now = self.contracts().await?;
+            if now <= known {
+                return Ok(audited);
+            }
+            audited.contracts_found += now - known;
+            known = now;
+            audited.add(self.look(blocks, Some(lease)).await?);
+        }
+    }
+
+    /// How many contracts factories are known to have created.
+    async fn contracts(&self) -> Result<u64, CollectError> {
+        let plan = ledger::plan(&*self.chain.store, &self.chain.names).await?;
+        let children = self.chain.children(plan.collected().map(|(id, _)| id)).await?;
+        Ok(children.values().map(|contracts| contracts.len() as u64).sum())
+    }
+
+    /// Looks at some blocks; mends what differs under a lease, if there is one.
+    async fn look(&self, blocks: BlockRange, lease: Option<&Lease>) -> Result<Audited, CollectError> {
         let routing = &self.routing_at(blocks.from).await?;
         let numbers: Vec<u64> = (blocks.from..=blocks.to).take(MAX_PAGE_BLOCKS as usize).collect();
         let headers = self.chain.reader.headers(&numbers).await?;
@@ -143,10 +194,17 @@ impl Audit {
                 audited.disputed.insert(block.header.block.number);
             }
         }
+        let (store, chain) = (&*self.chain.store, self.chain.options.chain);
         let found = routing.sorted(known.iter().flat_map(|block| &block.logs));
-        audited.differences = compare::tables(&*self.chain.store, routing, blocks, &found).await?;
-        if repairs && !audited.is_clean() {
-            audited.repaired = self.repair(routing, &known, &audited).await?;
+        audited.differences = compare::tables(store, routing, blocks, &found).await?;
+        let misfits = compare::misfits(store, chain, routing, blocks, &found).await?;
+        if !misfits.is_same() {
+            let name = Identifier::new(compare::MISFITS);
+            let name = name.map_err(|error| CollectError::strange(compare::MISFITS, error))?;
+            audited.differences.insert(name, misfits);
+        }
+        if let Some(lease) = lease.filter(|_| !audited.is_clean()) {
+            audited.repaired = self.repair(routing, &known, &audited, lease).await?;
         }
         Ok(audited)
     }
@@ -166,7 +224,8 @@ impl Audit {
             let logs = receipts.logs.into_iter().filter(|log| filter.matches(log)).collect();
             return Ok(Known { header, proof: Proof::Receipts, logs, is_disputed: false });
         }
-        if !filter.may_match(&header.logs_bloom) {
+        let is_bloom_whole = !self.chain.options.chain.has_logs_outside_blooms();
+        if is_bloom_whole && !filter.may_match(&header.logs_bloom) {
             return Ok(Known { header, proof: Proof::Bloom, logs: Vec::new(), is_disputed: false });
         }
         let logs = logs_of(&*self.chain.reader, &header, filter).await?;
@@ -184,11 +243,12 @@ impl Audit {
         routing: &Routing,
         known: &[Known],
         audited: &Audited,
+        lease: &Lease,
     ) -> Result<u64, CollectError> {
         let differing: BTreeSet<u64> = audited.differences.values().flat_map(Compared::blocks).collect();
         let mut writes = Vec::new();
         let mut repaired = 0;
-        let mend = Mend::new(&self.chain, routing, "repair".to_owned()).await?;
+        let mend = Mend::new(&self.chain, routing, "repair").await?;
         for block in known {
             let number = block.header.block.number;
             if !differing.contains(&number) || block.is_disputed {
@@ -197,7 +257,7 @@ impl Audit {
             writes.extend(mend.block(block.header.block.block_ref(), routing.sorted(&block.logs)));
             repaired += 1;
         }
-        self.chain.store.commit(Commit::of(writes)).await?;
+        self.chain.store.commit(Commit::of(writes).under_lease(lease)).await?;
         Ok(repaired)
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
+use tokio::time::Instant;
 use windlass_core::chain::{BlockRef, ChainId};
 use windlass_core::finality::Finality;
 use windlass_core::name::{NameError, Owner};
@@ -21,6 +22,8 @@ use super::catalog::{Catalog, CatalogEntry, Emitter};
 use super::children::{Children, ChildrenCache};
 use super::counts::RangeCounts;
 use super::error::CollectError;
+use super::health::Pulse;
+use super::health::watched::Watched;
 use super::ledger;
 use super::names::{ChainNames, paused_key};
 use super::routing::Routing;
@@ -83,6 +86,8 @@ pub struct CollectedChain {
     pub(super) replanned: watch::Sender<u64>,
     /// What became of the ranges that this process took.
     pub(super) counts: RangeCounts,
+    /// How it goes.
+    pub(super) pulse: Arc<Pulse>,
 }
 
 /// Why collecting a chain has stopped, for whoever asks.
@@ -106,7 +111,9 @@ impl CollectedChain {
         let (finalized, replanned) = (AtomicU64::new(0), watch::Sender::new(0));
         let children = ChildrenCache::default();
         let counts = RangeCounts::default();
-        Ok(Self { options, store, reader, names, catalog, finalized, children, replanned, counts })
+        let pulse = Arc::new(Pulse::default());
+        let reader = Arc::new(Watched::new(reader, pulse.clone()));
+        Ok(Self { options, store, reader, names, catalog, finalized, children, replanned, counts, pulse })
     }
 
     /// What became of the ranges that this process took.
@@ -114,9 +121,15 @@ impl CollectedChain {
         &self.counts
     }
 
+    /// How it goes, as this process sees it.
+    pub fn pulse(&self) -> &Pulse {
+        &self.pulse
+    }
+
     /// Looks at the chain.
     pub(super) async fn sight(&self) -> Result<Sight, ChainError> {
         let sight = Sight::of(&*self.reader, self.options.finality).await?;
+        self.pulse.see(&sight, Instant::now());
         self.finalized.fetch_max(sight.finalized.number, Ordering::Relaxed);
         Ok(sight)
     }
@@ -217,6 +230,7 @@ impl CollectedChain {
             "chain": self.options.chain,
             "generation": fact.generation,
             "from_block": fact.from_block,
+            "to_block": fact.to_block,
             "head": fact.head,
             "events": fact.events,
             "tables": fact.tables,
@@ -240,6 +254,9 @@ pub(super) struct Fact<'a> {
     pub(super) by: String,
     pub(super) generation: u64,
     pub(super) from_block: u64,
+    /// Of what was taken back, the last block; `None` for everything from the first one on.
+    pub(super) to_block: Option<u64>,
+    /// Of what was added, the last block; of what was taken back, the one that stays.
     pub(super) head: BlockRef,
     pub(super) events: usize,
     pub(super) tables: Vec<&'a str>,

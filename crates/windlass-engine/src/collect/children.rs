@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 use windlass_core::chain::Address;
 use windlass_core::row_query::{MAX_ROW_PAGE, RowOrder, RowQuery};
 use windlass_core::store::Store;
-use windlass_core::table::{EventRow, Identifier, Rows, TableSpec, Value};
+use windlass_core::table::{EventRow, Identifier, RowKey, Rows, TableSpec, Value};
 
 use super::error::CollectError;
 
@@ -43,14 +43,20 @@ impl Creations {
 /// The contracts by the table of their creation.
 pub(super) type Children = BTreeMap<Identifier, Arc<[Address]>>;
 
-/// What was read, and of which state of the table: as many rows, taken back as often.
+/// What was read, table by table.
 #[derive(Default)]
 pub(super) struct ChildrenCache {
     known: Mutex<BTreeMap<Identifier, Known>>,
 }
 
-/// The rows and generation at which a table was read, and what it had.
-type Known = ((u64, u64), Arc<[Address]>);
+/// What a table had, and which state of it that was: as many rows, taken back as often.
+#[derive(Clone, Default)]
+struct Known {
+    rows: u64,
+    generation: u64,
+    last: Option<RowKey>,
+    children: Arc<[Address]>,
+}
 
 impl ChildrenCache {
     /// Every contract that a table of creations has.
@@ -61,33 +67,43 @@ impl ChildrenCache {
         generation: u64,
     ) -> Result<Arc<[Address]>, CollectError> {
         let name = &creations.table.name;
-        let mut known = self.known.lock().await;
-        let stand = (store.count_rows(name, &[]).await?, generation);
-        if let Some((read_at, children)) = known.get(name)
-            && *read_at == stand
-        {
-            return Ok(children.clone());
+        let mut all = self.known.lock().await;
+        let rows = store.count_rows(name, &[]).await?;
+        let known = all.get(name).filter(|known| known.generation == generation).cloned();
+        let mut known = known.unwrap_or_else(|| Known { generation, ..Known::default() });
+        if known.rows < rows {
+            known = known.grown(store, creations).await?;
         }
-        let children: Arc<[Address]> = read(store, creations).await?.into();
-        known.insert(name.clone(), (stand, children.clone()));
+        if known.rows != rows {
+            // Rows have come in between those that were read, or some are gone.
+            known = Known { generation, ..Known::default() }.grown(store, creations).await?;
+        }
+        let children = known.children.clone();
+        all.insert(name.clone(), known);
         Ok(children)
     }
 }
 
-async fn read(store: &dyn Store, creations: &Creations) -> Result<Vec<Address>, CollectError> {
-    let mut children = Vec::new();
-    let mut after = None;
-    loop {
-        let query = RowQuery {
-            table: creations.table.name.clone(),
-            conditions: Vec::new(),
-            order: RowOrder::OldestFirst,
-            after,
-            limit: MAX_ROW_PAGE,
-        };
-        let page: Vec<EventRow> = store.rows(&query).await?;
-        let Some(last) = page.last() else { return Ok(children) };
-        after = Some(last.head.key());
-        children.extend(page.iter().filter_map(|row| creations.child(&row.values)));
+impl Known {
+    /// The same with the rows behind the last one.
+    async fn grown(self, store: &dyn Store, creations: &Creations) -> Result<Self, CollectError> {
+        let mut children = self.children.to_vec();
+        let (mut rows, mut last) = (self.rows, self.last);
+        loop {
+            let query = RowQuery {
+                table: creations.table.name.clone(),
+                conditions: Vec::new(),
+                order: RowOrder::OldestFirst,
+                after: last,
+                limit: MAX_ROW_PAGE,
+            };
+            let page: Vec<EventRow> = store.rows(&query).await?;
+            let Some(end) = page.last() else {
+                return Ok(Self { rows, last, children: children.into(), ..self });
+            };
+            last = Some(end.head.key());
+            rows += page.len() as u64;
+            children.extend(page.iter().filter_map(|row| creations.child(&row.values)));
+        }
     }
 }

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use windlass_core::chain::ChainId;
+use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
 use windlass_core::route::Sorted;
 use windlass_core::row_query::{Comparison, Condition, MAX_ROW_PAGE, Place, RowOrder, RowQuery};
-use windlass_core::store::Store;
+use windlass_core::store::{MAX_EVENT_PAGE, Store};
 use windlass_core::table::{EventRow, Identifier, RowKey, Rows, Value};
 
 use super::error::CollectError;
@@ -23,6 +25,13 @@ pub struct Compared {
 }
 
 impl Compared {
+    /// Adds what was found in other blocks, or later.
+    pub(super) fn extend(&mut self, other: Self) {
+        self.missing.extend(other.missing);
+        self.extra.extend(other.extra);
+        self.altered.extend(other.altered);
+    }
+
     /// Whether they do not differ.
     pub fn is_same(&self) -> bool {
         self.missing.is_empty() && self.extra.is_empty() && self.altered.is_empty()
@@ -52,21 +61,56 @@ pub(super) async fn tables(
     Ok(compared)
 }
 
-/// The blocks in which any table differs, or a log is not kept that fits none.
+/// Under which name the logs that fit no table are compared: that of the table they are kept in.
+pub const MISFITS: &str = "event";
+
+/// Compares the logs that fit no table within some blocks.
+pub(super) async fn misfits(
+    store: &dyn Store,
+    chain: ChainId,
+    routing: &Routing,
+    blocks: BlockRange,
+    found: &Sorted,
+) -> Result<Compared, CollectError> {
+    let key = |log: &LogEvent| RowKey { block: log.block.number, log_index: log.log_index };
+    let mut stored = BTreeMap::new();
+    let mut from = (blocks.from, 0);
+    loop {
+        let page = store.events(chain, from, MAX_EVENT_PAGE).await?;
+        let Some(last) = page.last() else { break };
+        from = (last.block.number, last.log_index.saturating_add(1));
+        let is_past = last.block.number > blocks.to || page.len() < MAX_EVENT_PAGE as usize;
+        // What others have put there is theirs.
+        let ours =
+            page.into_iter().filter(|log| log.block.number <= blocks.to && routing.filter.matches(log));
+        stored.extend(ours.map(|log| (key(&log), log)));
+        if is_past {
+            break;
+        }
+    }
+    let mut compared = Compared::default();
+    for log in &found.raw {
+        match stored.remove(&key(log)) {
+            None => compared.missing.push(key(log)),
+            Some(kept) if kept != *log => compared.altered.push(key(log)),
+            Some(_) => {}
+        }
+    }
+    compared.extra.extend(stored.into_keys());
+    Ok(compared)
+}
+
+/// The blocks in which any table differs, or the logs that fit none.
 pub(super) async fn differing_blocks(
     store: &dyn Store,
+    chain: ChainId,
     routing: &Routing,
     blocks: BlockRange,
     found: &Sorted,
 ) -> Result<BTreeSet<u64>, CollectError> {
     let compared = tables(store, routing, blocks, found).await?;
     let mut differing: BTreeSet<u64> = compared.values().flat_map(Compared::blocks).collect();
-    for log in &found.raw {
-        let at = (log.block.number, log.log_index);
-        if store.events(log.chain, at, 1).await?.first() != Some(log) {
-            differing.insert(log.block.number);
-        }
-    }
+    differing.extend(misfits(store, chain, routing, blocks, found).await?.blocks());
     Ok(differing)
 }
 

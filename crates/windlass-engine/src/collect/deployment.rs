@@ -3,10 +3,20 @@
 //! Code that is there stays there, so halving works; about forty questions find the
 //! block on any chain. A contract that destroyed itself and was made again is found
 //! where one of its lives began.
+//!
+//! What is found is kept, and stays true: of blocks that are not final only the first one
+//! is ever told, and what lies above a block that the chain is taken back to is forgotten.
 
-use windlass_core::chain::Address;
+use windlass_core::chain::{Address, ChainId};
+use windlass_core::commit::Write;
+use windlass_core::finality::Finality;
 use windlass_core::name::{NameError, StateKey};
+use windlass_core::plan::Plan;
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader};
+use windlass_core::store::Store;
+
+use super::error::CollectError;
+use super::sight::Sight;
 
 /// Why the block was not found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,13 +42,53 @@ pub enum DeploymentError {
     Chain(#[from] ChainError),
 }
 
-/// Under which name the block is kept once it is found.
-pub fn deployment_key(index: &str, contract: Address) -> Result<StateKey, NameError> {
-    StateKey::new(format!("index/{index}/deployment/{contract}"))
+/// Under which name the block is kept once it is found. An index may move to another
+/// chain, where the same address came to be at another block.
+pub fn deployment_key(index: &str, chain: ChainId, contract: Address) -> Result<StateKey, NameError> {
+    StateKey::new(format!("index/{index}/deployment/{chain}/{contract}"))
+}
+
+/// What forgets where the contracts of a plan came to be, as far as that lies above a
+/// block: on the branch that takes its place they may have come to be elsewhere.
+pub(super) async fn forgotten_above(
+    store: &dyn Store,
+    chain: ChainId,
+    plan: &Plan,
+    block: u64,
+) -> Result<Vec<Write>, CollectError> {
+    let mut writes = Vec::new();
+    for info in store.list_tables().await? {
+        let sources = plan.sources.keys().filter(|id| id.table == info.spec.name);
+        for contract in sources.filter_map(|id| id.contract) {
+            let key = deployment_key(info.spec.index.as_str(), chain, contract)?;
+            let kept = store.state(&key).await?.and_then(|text| text.parse::<u64>().ok());
+            if kept.is_some_and(|deployed| deployed > block) {
+                writes.push(Write::PutState { key, value: None });
+            }
+        }
+    }
+    Ok(writes)
+}
+
+/// The block from which on a contract can have logged: that of its deployment or, where
+/// that is not final and may yet come to lie elsewhere, the first that is not final.
+pub async fn first_block(
+    reader: &dyn ChainReader,
+    contract: Address,
+    finality: Finality,
+) -> Result<u64, DeploymentError> {
+    let sight = match Sight::of(reader, finality).await {
+        Ok(sight) => Some(sight),
+        // Some nodes do not say what is final.
+        Err(error) if matches!(error.kind, ChainErrorKind::Refused | ChainErrorKind::Malformed) => None,
+        Err(error) => return Err(error.into()),
+    };
+    let deployed = deployed_at(reader, contract).await?;
+    Ok(sight.map_or(deployed, |sight| deployed.min(sight.finalized.number + 1)))
 }
 
 /// The first block at which a contract has code.
-pub async fn deployed_at(reader: &dyn ChainReader, contract: Address) -> Result<u64, DeploymentError> {
+async fn deployed_at(reader: &dyn ChainReader, contract: Address) -> Result<u64, DeploymentError> {
     let newest = reader.header(BlockTag::Latest).await?;
     let unknown = || ChainError::new(ChainErrorKind::UnknownBlock, "the endpoint has no blocks");
     let newest = newest.ok_or_else(unknown)?.block.number;
@@ -86,6 +136,8 @@ mod tests {
     struct Node {
         deployed: u64,
         oldest_state: u64,
+        /// The last final block, if it tells.
+        finalized: Option<u64>,
         asked: AtomicU32,
     }
 
@@ -97,9 +149,12 @@ mod tests {
             Ok(ChainId::new(1).expect("an id"))
         }
 
-        async fn header(&self, _: BlockTag) -> Result<Option<Header>, ChainError> {
+        async fn header(&self, tag: BlockTag) -> Result<Option<Header>, ChainError> {
             let (hash, parent_hash) = (B256::ZERO, B256::ZERO);
-            let block = BlockHeader { number: NEWEST, hash, parent_hash, timestamp_s: 0 };
+            let unknown = || ChainError::new(ChainErrorKind::Refused, "invalid block tag");
+            let number =
+                if tag == BlockTag::Finalized { self.finalized.ok_or_else(unknown)? } else { NEWEST };
+            let block = BlockHeader { number, hash, parent_hash, timestamp_s: 0 };
             Ok(Some(Header { block, logs_bloom: Box::new(Bloom::ZERO), receipts_root: B256::ZERO }))
         }
 
@@ -126,7 +181,7 @@ mod tests {
     }
 
     async fn found(deployed: u64, oldest_state: u64) -> (Result<u64, DeploymentError>, u32) {
-        let node = Node { deployed, oldest_state, asked: AtomicU32::new(0) };
+        let node = Node { deployed, oldest_state, finalized: None, asked: AtomicU32::new(0) };
         let found = deployed_at(&node, Address::repeat_byte(1)).await;
         (found, node.asked.into_inner())
     }
@@ -138,6 +193,24 @@ mod tests {
             assert_eq!(block, Ok(deployed));
             assert!(asked <= 8, "{asked} questions for {NEWEST} blocks");
         }
+    }
+
+    /// A reorg may bring it in earlier, and then it logs earlier.
+    #[tokio::test]
+    async fn of_blocks_that_are_not_final_the_first_is_told() {
+        for (deployed, finalized, told) in
+            [(40, Some(60), 40), (60, Some(60), 60), (61, Some(60), 61), (90, Some(60), 61), (90, None, 90)]
+        {
+            let node = Node { deployed, oldest_state: 0, finalized, asked: AtomicU32::new(0) };
+            let block = first_block(&node, Address::repeat_byte(1), Finality::Finalized).await;
+            assert_eq!(block, Ok(told), "deployed at {deployed}, final is {finalized:?}");
+        }
+    }
+
+    #[test]
+    fn an_index_that_moves_to_another_chain_is_searched_for_there() {
+        let key = |chain| deployment_key("i", ChainId::new(chain).expect("an id"), Address::ZERO);
+        assert_ne!(key(1), key(2));
     }
 
     #[tokio::test]

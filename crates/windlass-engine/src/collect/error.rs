@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use windlass_core::chain::{BlockRef, ChainId};
+use windlass_core::code::Code;
 use windlass_core::error::{RetryAdvice, StoreError};
 use windlass_core::name::NameError;
 use windlass_core::reader::{ChainError, ChainErrorKind};
@@ -13,6 +14,8 @@ const TAKEN_OVER_PAUSE: Duration = Duration::from_millis(50);
 const LARGE_BLOCK_PAUSE: Duration = Duration::from_secs(1);
 /// A store in trouble is asked again after this.
 const STORE_PAUSE: Duration = Duration::from_secs(5);
+/// An endpoint that refuses for good is asked again after this.
+const REFUSED_PAUSE: Duration = Duration::from_secs(5);
 /// A chain that stands still is looked at again after this.
 const HALTED_PAUSE: Duration = Duration::from_secs(5);
 
@@ -36,6 +39,12 @@ pub enum CollectError {
         /// The lowest stored block that is gone.
         block: BlockRef,
     },
+    /// Somebody else is repairing the chain, or takes it back.
+    #[error("another process is repairing or rewinding chain {chain}")]
+    Mending {
+        /// The chain.
+        chain: ChainId,
+    },
     /// Something stored that no loop has written.
     #[error("what is stored as {what} makes no sense: {reason}")]
     Strange {
@@ -53,6 +62,17 @@ impl CollectError {
     /// Something stored that makes no sense.
     pub(super) fn strange(what: impl ToString, reason: impl ToString) -> Self {
         Self::Strange { what: what.to_string(), reason: reason.to_string() }
+    }
+
+    /// The code under which this error is explained.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Store(error) | Self::Unwritten(error) => error.code(),
+            Self::Chain(error) => error.kind.code(),
+            Self::FinalityViolated { .. } => Code::FinalityViolated,
+            Self::Mending { .. } => Code::DatabaseBusy,
+            Self::Name(_) | Self::Strange { .. } => Code::DatabaseFailed,
+        }
     }
 
     /// Whether and when to try the step again.
@@ -77,8 +97,17 @@ impl CollectError {
                 RetryAdvice::After(LARGE_BLOCK_PAUSE)
             }
             Self::Chain(error) => error.retry,
-            Self::FinalityViolated { .. } => RetryAdvice::After(HALTED_PAUSE),
+            Self::FinalityViolated { .. } | Self::Mending { .. } => RetryAdvice::After(HALTED_PAUSE),
             Self::Name(_) | Self::Strange { .. } | Self::Unwritten(_) => RetryAdvice::Never,
+        }
+    }
+
+    /// The same for a loop: however an endpoint refuses, it may be mended while the process
+    /// runs, and one chain's endpoints do not end the work on others.
+    pub(super) fn retry_in_loop(&self) -> RetryAdvice {
+        match (self, self.retry()) {
+            (Self::Chain(_), RetryAdvice::Never) => RetryAdvice::After(REFUSED_PAUSE),
+            (_, advice) => advice,
         }
     }
 }

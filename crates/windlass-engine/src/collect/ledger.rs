@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
+use windlass_core::block_set::BlockSet;
 use windlass_core::chain::{B256, BlockRef};
 use windlass_core::commit::Write;
 use windlass_core::cursor::Cursor;
-use windlass_core::name::{CursorName, StateKey};
+use windlass_core::job::{JobFilter, MAX_LISTED_JOBS};
+use windlass_core::name::{CursorName, Queue, StateKey};
 use windlass_core::plan::Plan;
-use windlass_core::range::RANGE_CURSOR_SECONDARY;
+use windlass_core::range::{BlockRange, RANGE_CURSOR_SECONDARY};
 use windlass_core::store::Store;
 
 use super::error::CollectError;
@@ -76,15 +78,60 @@ pub(super) async fn next_blocks(
     Ok(next_blocks)
 }
 
+/// For each campaign of a plan the blocks that were claimed and are not stored.
+pub(super) async fn open_blocks(
+    store: &dyn Store,
+    names: &ChainNames,
+    plan: &Plan,
+) -> Result<BTreeMap<u64, BlockSet>, CollectError> {
+    let mut open_blocks = BTreeMap::new();
+    for campaign in &plan.campaigns {
+        let queue = names.campaign_queue(campaign.id)?;
+        let mut open = Vec::new();
+        // Twice, with those that were given up in between: whichever way a range moves
+        // from one list to the other meanwhile, it is seen.
+        for dead in [false, true, false] {
+            add_ranges(store, &queue, dead, &mut open).await?;
+        }
+        open_blocks.insert(campaign.id, BlockSet::from(open));
+    }
+    Ok(open_blocks)
+}
+
+async fn add_ranges(
+    store: &dyn Store,
+    queue: &Queue,
+    dead: bool,
+    ranges: &mut Vec<BlockRange>,
+) -> Result<(), CollectError> {
+    let mut after = None;
+    loop {
+        let filter = JobFilter { queue: Some(queue.clone()), dead, after, limit: MAX_LISTED_JOBS };
+        let page = store.list_jobs(&filter).await?;
+        let Some(last) = page.last() else { return Ok(()) };
+        after = Some(last.id);
+        for job in &page {
+            let range = serde_json::from_str(&job.payload);
+            ranges.push(range.map_err(|error| CollectError::strange(format!("job {}", job.id), error))?);
+        }
+    }
+}
+
 /// What turns one plan into another: campaigns that were cut can be claimed no
-/// further, new ones from their first block on. Refused if a range was claimed
-/// since the cursors were read.
+/// further, those that are gone lose their ranges, and whoever is at one can no longer
+/// store it; new ones begin at their first block. Refused if a range was claimed since
+/// the cursors were read. To be written before anything is taken back: what such a
+/// range has stored until then is taken back with the rest.
 pub(super) fn change(
     names: &ChainNames,
     (old, new): (&Plan, &Plan),
     next_blocks: &BTreeMap<u64, u64>,
 ) -> Result<Vec<Write>, CollectError> {
-    let mut writes = vec![put_plan(names, new)?];
+    let mut writes = Vec::new();
+    for gone in old.campaigns.iter().filter(|campaign| !new.has_campaign(campaign.id)) {
+        writes.push(Write::DropQueue(names.campaign_queue(gone.id)?));
+    }
+    writes.push(put_plan(names, new)?);
     for campaign in &old.campaigns {
         let stood = next_blocks.get(&campaign.id).copied().unwrap_or(campaign.blocks.from);
         let kept = new.campaigns.iter().find(|other| other.id == campaign.id);

@@ -5,7 +5,7 @@ use windlass_core::commit::Write;
 use windlass_core::range::BlockRange;
 use windlass_core::route::Sorted;
 
-use super::chain::{ADDED, CollectedChain, Fact};
+use super::chain::{ADDED, CollectedChain, Fact, REMOVED};
 use super::error::CollectError;
 use super::routing::{self, Routing};
 
@@ -13,33 +13,50 @@ use super::routing::{self, Routing};
 pub(super) struct Mend<'a> {
     chain: &'a CollectedChain,
     routing: &'a Routing,
+    /// Stored blocks are taken back once more.
     generation: u64,
     by: String,
 }
 
 impl<'a> Mend<'a> {
-    /// `by` tells the messages of this mending from those of others.
+    /// `by` tells the messages of this mending from those of others. The same block may
+    /// be mended again at another time, so the time is a part of it.
     pub(super) async fn new(
         chain: &'a CollectedChain,
         routing: &'a Routing,
-        by: String,
+        by: &str,
     ) -> Result<Self, CollectError> {
-        Ok(Self { chain, routing, generation: chain.generation().await?, by })
+        let by = format!("{by}-{}", chain.store.now().await?.as_ms());
+        Ok(Self { chain, routing, generation: chain.generation().await? + 1, by })
     }
 
-    /// What replaces the rows of a block.
+    /// What replaces the rows of a block. Whoever follows the messages is told that
+    /// everything in it went, and what there is now.
     pub(super) fn block(&self, block: BlockRef, sorted: Sorted) -> Vec<Write> {
-        let events = sorted.row_count();
-        let fact = Fact {
-            by: format!("{}-{events}", self.by),
+        let events = sorted.row_count() + sorted.raw.len();
+        let tables: Vec<&str> = self.routing.tables.iter().map(|(table, _)| table.name.as_str()).collect();
+        let fact = |events, to_block| Fact {
+            by: self.by.clone(),
             generation: self.generation,
             from_block: block.number,
+            to_block,
             head: block,
             events,
-            tables: Vec::new(),
+            tables: tables.clone(),
         };
-        let mut writes = vec![Write::Publish(vec![self.chain.message(ADDED, &fact)])];
-        writes.extend(self.routing.erasing(BlockRange { from: block.number, to: block.number }));
+        let mut messages = vec![self.chain.message(REMOVED, &fact(0, Some(block.number)))];
+        if events > 0 {
+            messages.push(self.chain.message(ADDED, &fact(events, None)));
+        }
+        let generation = Some(self.generation.to_string());
+        let mut writes = vec![
+            Write::Publish(messages),
+            Write::PutState { key: self.chain.names.generation.clone(), value: generation },
+        ];
+        writes.extend(
+            self.routing
+                .erasing(self.chain.options.chain, BlockRange { from: block.number, to: block.number }),
+        );
         writes.extend(routing::writes(sorted));
         writes
     }

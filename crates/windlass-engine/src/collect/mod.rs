@@ -10,6 +10,7 @@
 //! | [`audit`] | proves that nothing is missing, extra or altered |
 //! | [`counts`] | what became of ranges, for whoever counts |
 //! | [`sight`] | where a chain stands |
+//! | [`health`] | how collecting a chain goes |
 //! | [`deployment`] | where a contract came to be |
 //! | [`names`] | under which names all this is stored |
 //! | [`ledger`] | the plan and the cursors as they stand in the store |
@@ -32,6 +33,7 @@ pub mod counts;
 pub mod deployment;
 pub mod error;
 pub mod head;
+pub mod health;
 pub mod ledger;
 mod mend;
 pub mod names;

@@ -9,6 +9,8 @@ pub struct ChainNames {
     subject: String,
     /// Who holds it follows the head and changes the plan.
     pub lease: LeaseName,
+    /// Who holds it puts right what is stored of final blocks, or takes it back.
+    pub mend: LeaseName,
     /// The last block that the head has behind it.
     pub head: CursorName,
     /// The last block whose logs were looked at again once it was final.
@@ -23,6 +25,8 @@ pub struct ChainNames {
     pub halt: StateKey,
     /// Where the chain was seen last.
     pub sight: StateKey,
+    /// How collecting it goes.
+    pub health: StateKey,
     /// What was learned of its endpoints.
     pub learned: StateKey,
 }
@@ -35,6 +39,7 @@ impl ChainNames {
         let cursor = |what: &str| CursorName::new(format!("{subject}/{what}"));
         Ok(Self {
             lease: LeaseName::new(subject.clone())?,
+            mend: LeaseName::new(format!("{subject}/mend"))?,
             head: cursor("head")?,
             recheck: cursor("recheck")?,
             partition: Partition::new(subject.clone())?,
@@ -42,6 +47,7 @@ impl ChainNames {
             generation: state("generation")?,
             halt: state("halt")?,
             sight: state("sight")?,
+            health: state("health")?,
             learned: state("learned")?,
             subject,
         })

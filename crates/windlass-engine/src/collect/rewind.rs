@@ -2,7 +2,8 @@
 //! collected again from there.
 //!
 //! It is for a chain that was reorganised past what was final. Everything happens in
-//! one commit, under the chain's lease: nobody may be collecting the chain meanwhile.
+//! one commit, under the chain's leases: nobody may be following or repairing the chain
+//! meanwhile, and whoever is still at a range of what is taken back cannot store it.
 
 use windlass_core::chain::{BlockHeader, BlockRef};
 use windlass_core::commit::{Commit, Write, Written};
@@ -12,6 +13,7 @@ use windlass_core::plan::Standing;
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind};
 
 use super::chain::{CollectedChain, Fact, REMOVED};
+use super::deployment;
 use super::error::CollectError;
 use super::ledger;
 
@@ -45,12 +47,18 @@ impl CollectedChain {
         let ttl = self.options.lease_ttl;
         let lease = self.store.acquire_lease(&self.names.lease, &self.options.owner, ttl).await?;
         let Some(lease) = lease else { return Ok(Rewound::InUse) };
-        let done = self.rewind_under(&lease, to).await;
-        self.store.release_lease(&lease).await?;
+        let mend = self.store.acquire_lease(&self.names.mend, &self.options.owner, ttl).await?;
+        let done = match &mend {
+            Some(mend) => self.rewind_under([&lease, mend], to).await,
+            None => Ok(Rewound::InUse),
+        };
+        for lease in mend.iter().chain([&lease]) {
+            self.store.release_lease(lease).await?;
+        }
         done
     }
 
-    async fn rewind_under(&self, lease: &Lease, to: u64) -> Result<Rewound, CollectError> {
+    async fn rewind_under(&self, [lease, mend]: [&Lease; 2], to: u64) -> Result<Rewound, CollectError> {
         let position = ledger::block(&*self.store, &self.names.head).await?;
         let Some(position) = position.filter(|position| position.number > to) else {
             return Ok(Rewound::NothingAbove { position: position.map(|position| position.number) });
@@ -62,17 +70,24 @@ impl CollectedChain {
         }
         let old = ledger::plan(&*self.store, &self.names).await?;
         let next_blocks = ledger::next_blocks(&*self.store, &self.names, &old).await?;
-        let standing = Standing { head: position.number, settled: to, next_blocks, ..Standing::default() };
+        let open = ledger::open_blocks(&*self.store, &self.names, &old).await?;
+        let standing =
+            Standing { head: position.number, settled: to, next_blocks, open, ..Standing::default() };
         let new = old.rewind(&standing, to);
-        let mut writes = self.retracting(position, target).await?;
-        writes.extend(ledger::change(&self.names, (&old, &new), &standing.next_blocks)?);
+        // First nobody can store a range any more that reaches above the block; then what
+        // is there is taken back.
+        let mut writes = ledger::change(&self.names, (&old, &new), &standing.next_blocks)?;
+        writes.extend(self.retracting(position, target).await?);
         // Headers of final blocks are forgotten; this is where the head stands now.
         writes.push(Write::Blocks { chain: self.options.chain, headers: vec![header] });
         let rechecked = ledger::block(&*self.store, &self.names.recheck).await?;
         writes.extend(rechecked.filter(|at| at.number > to).map(|at| reset(&self.names.recheck, at, target)));
-        let written = self.store.commit(Commit::of(writes).under_lease(lease)).await?;
+        writes.extend(deployment::forgotten_above(&*self.store, self.options.chain, &old, to).await?);
+        let retraction = writes.iter().position(|write| matches!(write, Write::Retract { .. }));
+        let retraction = retraction.unwrap_or(usize::MAX);
+        let written = self.store.commit(Commit::of(writes).under_lease(lease).under_lease(mend)).await?;
         let rows = |written: &Written| if let Written::Rows(rows) = written { Some(*rows) } else { None };
-        Ok(Rewound::Done { rows: written.iter().find_map(rows).unwrap_or_default() })
+        Ok(Rewound::Done { rows: written.get(retraction).and_then(rows).unwrap_or_default() })
     }
 
     /// What takes everything above a block back, and forgets that collecting had stopped.
@@ -82,6 +97,7 @@ impl CollectedChain {
             by: "rewind".to_owned(),
             generation,
             from_block,
+            to_block: None,
             head: target,
             events: 0,
             tables: Vec::new(),

@@ -1,6 +1,6 @@
 //! A router with what is asked for by it, and what its sorting is written as.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use windlass_core::chain::{Address, ChainId};
@@ -47,14 +47,22 @@ impl Routing {
     }
 
     /// What takes out everything that these sources have in some blocks, and nobody else's.
-    pub(super) fn erasing(&self, blocks: BlockRange) -> impl Iterator<Item = Write> {
+    pub(super) fn erasing(&self, chain: ChainId, blocks: BlockRange) -> impl Iterator<Item = Write> {
         // Without a contract it would be everybody's.
         let filled = self.tables.iter().filter(|(_, contracts)| !contracts.is_empty());
-        filled.map(move |(table, contracts)| Write::EraseRows {
+        let rows = filled.map(move |(table, contracts)| Write::EraseRows {
             table: table.name.clone(),
             blocks,
             contracts: contracts.clone(),
-        })
+        });
+        let contracts: BTreeSet<Address> =
+            self.tables.iter().flat_map(|(_, contracts)| contracts.iter().copied()).collect();
+        let raw = (!contracts.is_empty()).then(|| Write::EraseEvents {
+            chain,
+            blocks,
+            contracts: contracts.into_iter().collect(),
+        });
+        rows.chain(raw)
     }
 
     /// Sorts logs.
@@ -68,8 +76,15 @@ impl Routing {
 /// What sorted logs are written as. Those that do not fit are kept as they came.
 pub(super) fn writes(sorted: Sorted) -> impl Iterator<Item = Write> {
     if let Some(misfit) = sorted.misfits.first() {
-        let count = sorted.misfit_count;
-        tracing::warn!(count, first = ?misfit, "logs do not fit their events and are kept raw");
+        tracing::warn!(
+            count = sorted.misfit_count,
+            table = %misfit.table,
+            address = %misfit.address,
+            block = misfit.key.block,
+            log = misfit.key.log_index,
+            reason = %misfit.reason,
+            "logs do not fit their event and are kept as they came; `windlass index misfits` lists them, this is the first"
+        );
     }
     let raw = Some(sorted.raw).filter(|raw| !raw.is_empty()).map(Write::Events);
     sorted.tables.into_iter().map(Write::Rows).chain(raw)

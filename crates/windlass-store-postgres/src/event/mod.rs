@@ -5,11 +5,12 @@ mod insert;
 
 use async_trait::async_trait;
 use tokio_postgres::Row;
-use windlass_core::chain::{BlockHeader, BlockRef, Bytes, ChainId};
+use windlass_core::chain::{Address, BlockHeader, BlockRef, Bytes, ChainId};
 use windlass_core::commit::Written;
 use windlass_core::error::StoreResult;
 use windlass_core::event::{LogEvent, Topics};
 use windlass_core::name::StateKey;
+use windlass_core::range::BlockRange;
 use windlass_core::store::{Events, MAX_EVENT_PAGE};
 
 pub(crate) use self::insert::{insert, insert_blocks, sort};
@@ -53,6 +54,22 @@ pub(crate) async fn retract(tx: &Tx, chain: ChainId, from_block: u64) -> Outcome
     tx.execute(sql, &[&chain.as_i64(), &from]).await?;
     let sql = "DELETE FROM event WHERE chain_id = $1 AND block_number >= $2";
     tx.execute(sql, &[&chain.as_i64(), &from]).await
+}
+
+/// Takes logs of some blocks out, of some contracts or of all; says how many.
+pub(crate) async fn erase(
+    tx: &Tx,
+    chain: ChainId,
+    blocks: BlockRange,
+    contracts: &[Address],
+) -> Outcome<Written> {
+    // No log stands above that number.
+    let Ok(from) = i64::try_from(blocks.from) else { return Ok(Written::Rows(0)) };
+    let to = i64::try_from(blocks.to).unwrap_or(i64::MAX);
+    let contracts: Vec<&[u8]> = contracts.iter().map(|contract| contract.as_slice()).collect();
+    let sql = "DELETE FROM event WHERE chain_id = $1 AND block_number BETWEEN $2 AND $3
+                   AND (cardinality($4::BYTEA[]) = 0 OR address = ANY($4))";
+    tx.execute(sql, &[&chain.as_i64(), &from, &to, &contracts]).await.map(Written::Rows)
 }
 
 /// Forgets headers below a block; says how many.

@@ -2,6 +2,7 @@
 
 mod bury;
 mod claim;
+mod drop_queue;
 mod enqueue;
 mod finish;
 mod list;
@@ -18,6 +19,7 @@ use windlass_core::job::{
 };
 use windlass_core::store::Jobs;
 
+pub(crate) use self::drop_queue::drop_queue;
 pub(crate) use self::enqueue::enqueue;
 pub(crate) use self::finish::{complete, fenced, is_head};
 pub(crate) use self::together::Completions;

@@ -25,7 +25,7 @@ use windlass_core::store::{TableInfo, Tables};
 use windlass_core::table::{EventRow, Identifier, TableSpec};
 
 pub(crate) use self::sum::register;
-pub(crate) use self::write::{erase, insert, retract};
+pub(crate) use self::write::{erase, hex_list, insert, retract};
 
 use crate::SqliteStore;
 

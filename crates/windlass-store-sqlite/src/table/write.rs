@@ -89,12 +89,14 @@ pub(crate) fn erase(
     if contracts.is_empty() {
         return delete(tx, name, "", (from, to)).map(Written::Rows);
     }
-    // However many there are, it is one value, and one walk over the blocks.
-    let contracts: Vec<String> = contracts.iter().map(|contract| format!("{contract:X}")).collect();
-    let contracts =
-        serde_json::to_string(&contracts).map_err(|error| StoreError::Invalid(error.to_string()))?;
     let of_these = "AND hex(address) IN (SELECT value FROM json_each(?3))";
-    delete(tx, name, of_these, (from, to, contracts)).map(Written::Rows)
+    delete(tx, name, of_these, (from, to, hex_list(contracts)?)).map(Written::Rows)
+}
+
+/// Contracts as one value for `json_each`, however many there are: as `hex` writes them.
+pub(crate) fn hex_list(contracts: &[Address]) -> StoreResult<String> {
+    let contracts: Vec<String> = contracts.iter().map(|contract| format!("{contract:X}")).collect();
+    serde_json::to_string(&contracts).map_err(|error| StoreError::Invalid(error.to_string()))
 }
 
 /// Takes back the rows of a chain from a block on, whatever table they are in; says how many.

@@ -13,7 +13,8 @@ use super::picture::{CHAIN, CURSOR, STATE, picture};
 use super::support::{Well, claim, enqueue, publish, put, write};
 use crate::harness::Harness;
 use crate::make::{
-    TTL_MS, chain, cursor, cursor_name, event, header, identifier, job, message, row, rows, sink, table,
+    TTL_MS, chain, cursor, cursor_name, event, header, identifier, job, message, queue, row, rows, sink,
+    table,
 };
 
 /// A store with something of everything, a ticket that is good and one that is not.
@@ -31,6 +32,7 @@ async fn stage(harness: &dyn Harness) -> Stage {
     claim(&*store, "q", "w").await;
     enqueue(&*store, "q", &[("mine", "2"), ("mine", "3")]).await;
     let good = claim(&*store, "q", "w").await[0].ticket;
+    enqueue(&*store, "over", &[("a", "6")]).await;
     store.seed_cursor(&cursor_name(CURSOR), cursor(10, "a")).await.well();
     store.register_sink(&sink("s"), SinkStart::Beginning).await.well();
     publish(&*store, vec![message("p", "0")]).await;
@@ -50,6 +52,11 @@ fn good_writes(good: JobTicket) -> Vec<Write> {
     let to = cursor(11, "b");
     vec![
         Write::Events(vec![event(CHAIN, 6, 0, 1)]),
+        Write::EraseEvents {
+            chain: chain(CHAIN),
+            blocks: BlockRange { from: 5, to: 5 },
+            contracts: Vec::new(),
+        },
         Write::Blocks { chain: chain(CHAIN), headers: vec![header(6, 1)] },
         Write::Rows(rows(&table("t", CHAIN), [row(5, 1, 1), row(6, 0, 1)])),
         Write::Rows(rows(&table("other", CHAIN), (0..300).map(|number| row(number, 0, 1)))),
@@ -65,6 +72,7 @@ fn good_writes(good: JobTicket) -> Vec<Write> {
         Write::ResetCursor { name: cursor_name(CURSOR), expected: to, to: cursor(12, "c") },
         Write::Enqueue(vec![job("q", "fresh", "4"), job("q2", "fresh", "5")]),
         Write::CompleteJob(good),
+        Write::DropQueue(queue("over")),
         Write::Publish(vec![message("p", "1"), message("new", "2")]),
         put(STATE, "1"),
     ]

@@ -65,6 +65,8 @@ macro_rules! conformance {
                 tickets_of_unknown_lanes_are_refused
                 extending_holds_lanes_longer_from_now_on
                 giving_lanes_back_takes_no_attempt
+                a_dropped_queue_is_gone_with_all_it_had
+                who_held_a_job_of_a_dropped_queue_is_fenced
             }
             fail {
                 a_failed_job_waits_for_its_retry_and_shows_its_error
@@ -125,6 +127,7 @@ macro_rules! conformance {
                 headers_are_remembered_once_and_in_order
                 a_header_of_another_fork_refuses_the_commit
                 a_reorg_takes_back_and_adds_in_one_commit
+                logs_of_some_contracts_are_taken_out_of_some_blocks
                 state_is_kept_replaced_and_forgotten
             }
             tables {

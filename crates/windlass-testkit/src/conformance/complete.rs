@@ -1,12 +1,13 @@
 //! Jobs are finished, prolonged, given back; and who may do so.
 
+use windlass_core::commit::{Commit, Fence, Write, Written};
 use windlass_core::error::StoreError;
 use windlass_core::job::{JobId, JobState, JobTicket};
 use windlass_core::lease::Epoch;
 
 use super::support::{Well, claim, claim_runs, dead, enqueue, list, payloads, refused, retry, tickets};
 use crate::harness::Harness;
-use crate::make::{TTL_MS, ms};
+use crate::make::{TTL_MS, ms, queue};
 
 pub async fn a_finished_job_is_gone_and_its_lane_is_free(harness: &dyn Harness) {
     let store = harness.open().await;
@@ -131,4 +132,41 @@ pub async fn giving_lanes_back_takes_no_attempt(harness: &dyn Harness) {
     let again = claim_runs(&*store, "q", "w2", 2).await;
     assert_eq!((payloads(&again), again[0].attempt), (vec!["1", "2"], 1));
     assert_eq!(again[0].ticket.epoch, jobs[0].ticket.epoch.next());
+}
+
+pub async fn a_dropped_queue_is_gone_with_all_it_had(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let ids = enqueue(&*store, "q", &[("a", "1"), ("a", "2"), ("b", "3")]).await;
+    enqueue(&*store, "q2", &[("a", "4")]).await;
+    let held = claim(&*store, "q", "w").await;
+    store.fail_job(&dead(held[0].ticket, "no")).await.well();
+    let drop = |name| Commit::of(vec![Write::DropQueue(queue(name))]);
+    assert_eq!(store.commit(drop("q")).await.well(), [Written::Rows(3)]);
+    assert_eq!(store.commit(drop("q")).await.well(), [Written::Rows(0)]);
+    assert!(list(&*store, "q", false).await.is_empty() && list(&*store, "q", true).await.is_empty());
+    assert!(store.requeue_dead_jobs(&ids).await.well().is_empty());
+    let left: Vec<String> = store.count_jobs().await.well().iter().map(|row| row.queue.to_string()).collect();
+    assert_eq!(left, ["q2"]);
+    assert_eq!(payloads(&claim(&*store, "q2", "w").await), ["4"]);
+    let again = enqueue(&*store, "q", &[("a", "5")]).await;
+    assert!(ids.iter().all(|id| id.lane != again[0].lane), "a lane's number is never used again");
+    refused!(store.commit(drop("outbox/s")).await, StoreError::Invalid(_));
+}
+
+pub async fn who_held_a_job_of_a_dropped_queue_is_fenced(harness: &dyn Harness) {
+    let store = harness.open().await;
+    enqueue(&*store, "q", &[("a", "1")]).await;
+    let held = claim(&*store, "q", "w").await;
+    store.commit(Commit::of(vec![Write::DropQueue(queue("q"))])).await.well();
+    enqueue(&*store, "q", &[("a", "2")]).await;
+    claim(&*store, "q", "w").await;
+    let ticket = held[0].ticket;
+    assert_eq!(store.complete_jobs(&[ticket]).await.well(), [ticket]);
+    assert_eq!(store.extend_jobs(&[ticket], ms(1)).await.well(), [ticket]);
+    refused!(store.fail_job(&retry(ticket, "x", 0)).await, StoreError::Fenced { .. });
+    let finish = Commit::of(vec![Write::CompleteJob(ticket)]);
+    refused!(store.commit(finish).await, StoreError::Fenced { .. });
+    let standing = Commit { fences: vec![Fence::Job(ticket)], ..Commit::default() };
+    refused!(store.commit(standing).await, StoreError::Fenced { .. });
+    assert_eq!(list(&*store, "q", false).await.len(), 1);
 }

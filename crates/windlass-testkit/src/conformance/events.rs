@@ -1,8 +1,10 @@
 //! Logs, headers and state: stored once, read back exactly, taken back whole.
 
+use windlass_core::chain::Address;
 use windlass_core::commit::{Commit, Write, Written};
 use windlass_core::error::StoreError;
 use windlass_core::event::LogEvent;
+use windlass_core::range::BlockRange;
 use windlass_core::store::MAX_EVENT_PAGE;
 
 use super::support::{Well, put, refused, state, write};
@@ -140,4 +142,32 @@ pub async fn a_contradiction_names_the_chain_it_is_on(harness: &dyn Harness) {
     write(&*store, vec![Write::Events(vec![event(1, 5, 0, 0), event(2, 5, 0, 0)])]).await;
     let mixed = Write::Events(vec![event(1, 5, 0, 0), event(2, 5, 0, 1), event(3, 5, 0, 0)]);
     refused!(store.commit(Commit::of(vec![mixed])).await, StoreError::EventConflict { chain: 2, count: 1 });
+}
+
+pub async fn logs_of_some_contracts_are_taken_out_of_some_blocks(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let other = Address::repeat_byte(7);
+    let of_another = |event: LogEvent| LogEvent { address: other, log_index: event.log_index + 10, ..event };
+    let mut all: Vec<LogEvent> = logs(1, 4..8, 2);
+    all.extend(logs(1, 4..8, 1).into_iter().map(of_another));
+    write(&*store, vec![Write::Events(all), Write::Events(logs(2, 4..8, 1))]).await;
+    let erase = |from, to, contracts| Write::EraseEvents {
+        chain: chain(1),
+        blocks: BlockRange { from, to },
+        contracts,
+    };
+    assert_eq!(write(&*store, vec![erase(5, 6, vec![other])]).await, [Written::Rows(2)]);
+    assert_eq!(write(&*store, vec![erase(5, 6, vec![other])]).await, [Written::Rows(0)]);
+    assert_eq!(write(&*store, vec![erase(5, 5, Vec::new())]).await, [Written::Rows(2)]);
+    assert_eq!(write(&*store, vec![erase(u64::MAX, u64::MAX, Vec::new())]).await, [Written::Rows(0)]);
+    let left: Vec<(u64, u32)> = store
+        .events(chain(1), (0, 0), 100)
+        .await
+        .well()
+        .iter()
+        .map(|event| (event.block.number, event.log_index))
+        .collect();
+    assert_eq!(left, [(4, 0), (4, 1), (4, 10), (6, 0), (6, 1), (7, 0), (7, 1), (7, 10)]);
+    assert_eq!(write(&*store, vec![erase(0, u64::MAX, Vec::new())]).await, [Written::Rows(8)]);
+    assert_eq!(store.count_events(chain(2)).await.well(), 4, "another chain's");
 }

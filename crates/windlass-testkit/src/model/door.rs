@@ -54,6 +54,9 @@ impl Model {
     fn apply(&mut self, write: &Write, now: Timestamp) -> StoreResult<Written> {
         match write {
             Write::Events(events) => self.add_events(events),
+            Write::EraseEvents { chain, blocks, contracts } => {
+                Ok(self.erase_events(*chain, *blocks, contracts))
+            }
             Write::Blocks { chain, headers } => self.add_blocks(*chain, headers),
             Write::Rows(rows) => self.add_rows(rows),
             Write::EraseRows { table, blocks, contracts } => self.erase_rows(table, *blocks, contracts),
@@ -64,6 +67,7 @@ impl Model {
             Write::ResetCursor { name, expected, to } => self.reset(name, expected, to),
             Write::Enqueue(jobs) => self.enqueue(jobs, now),
             Write::CompleteJob(ticket) => self.complete_job(*ticket, now),
+            Write::DropQueue(queue) => Ok(self.drop_queue(queue)),
             Write::Publish(messages) => Ok(self.publish(messages, now)),
             Write::PutState { key, value } => Ok(self.put_state(key, value.as_deref())),
         }

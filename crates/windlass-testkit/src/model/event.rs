@@ -1,10 +1,11 @@
 //! Logs, headers and state.
 
-use windlass_core::chain::{BlockHeader, ChainId};
+use windlass_core::chain::{Address, BlockHeader, ChainId};
 use windlass_core::commit::Written;
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::event::LogEvent;
 use windlass_core::name::StateKey;
+use windlass_core::range::BlockRange;
 use windlass_core::store::MAX_EVENT_PAGE;
 
 use super::Model;
@@ -63,6 +64,20 @@ impl Model {
             self.tally.hit("logs retracted");
         }
         Written::Rows(gone as u64 + self.retract_rows(chain, from_block))
+    }
+
+    pub(super) fn erase_events(
+        &mut self,
+        chain: ChainId,
+        blocks: BlockRange,
+        contracts: &[Address],
+    ) -> Written {
+        let before = self.events.len();
+        self.events.retain(|(of, number, _), event| {
+            let is_meant = contracts.is_empty() || contracts.contains(&event.address);
+            *of != chain || !(blocks.from..=blocks.to).contains(number) || !is_meant
+        });
+        Written::Rows((before - self.events.len()) as u64)
     }
 
     pub(super) fn forget_blocks(&mut self, chain: ChainId, below: u64) -> Written {

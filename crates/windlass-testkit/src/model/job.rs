@@ -1,15 +1,16 @@
 //! Jobs: in, done, failed, dead and back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_core::commit::Written;
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::job::{JobFailure, JobId, JobTicket, NewJob, bounded_error};
+use windlass_core::name::Queue;
 use windlass_core::retry::Verdict;
 use windlass_core::store::SINK_QUEUE_PREFIX;
 use windlass_core::time::Timestamp;
 
-use super::{Model, OpenJob};
+use super::{Lane, Model, OpenJob};
 
 impl Model {
     pub(super) fn enqueue(&mut self, jobs: &[NewJob], now: Timestamp) -> StoreResult<Written> {
@@ -33,6 +34,22 @@ impl Model {
         row.grow(id.seq, job.not_before.map_or(now, |due| due.max(now)));
         self.jobs.insert(id, job);
         id
+    }
+
+    pub(super) fn drop_queue(&mut self, queue: &Queue) -> Written {
+        let is_of = |lane: &Lane| lane.queue == queue.as_str();
+        let gone: BTreeSet<i64> =
+            self.lanes.values().filter(|lane| is_of(lane)).map(|lane| lane.id).collect();
+        let held = self.lanes.values().any(|lane| is_of(lane) && lane.owner.is_some());
+        let before = self.jobs.len() + self.dead.len();
+        self.lanes.retain(|id, _| !gone.contains(id));
+        self.lane_ids.retain(|_, id| !gone.contains(id));
+        self.jobs.retain(|id, _| !gone.contains(&id.lane));
+        self.dead.retain(|id, _| !gone.contains(&id.lane));
+        if held {
+            self.tally.hit("queue dropped under its holder");
+        }
+        Written::Rows((before - self.jobs.len() - self.dead.len()) as u64)
     }
 
     pub(super) fn complete_job(&mut self, ticket: JobTicket, now: Timestamp) -> StoreResult<Written> {

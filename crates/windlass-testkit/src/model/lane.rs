@@ -91,8 +91,10 @@ impl Lane {
 impl Model {
     /// The lane's number, of a new lane if need be.
     pub(super) fn lane_id(&mut self, queue: &str, key: &str, now: Timestamp) -> i64 {
-        let next = self.lanes.len() as i64 + 1;
-        let id = *self.lane_ids.entry((queue.to_owned(), key.to_owned())).or_insert(next);
+        let id = *self.lane_ids.entry((queue.to_owned(), key.to_owned())).or_insert_with(|| {
+            self.last_lane += 1;
+            self.last_lane
+        });
         self.lanes.entry(id).or_insert_with(|| Lane {
             id,
             queue: queue.to_owned(),
@@ -110,7 +112,7 @@ impl Model {
     }
 
     pub(super) fn lane(&mut self, id: i64) -> &mut Lane {
-        self.lanes.get_mut(&id).expect("lanes are never removed")
+        self.lanes.get_mut(&id).expect("a lane that was just found")
     }
 
     /// The lanes of a queue that can be taken, the longest waiting first.

@@ -44,6 +44,7 @@ pub struct Model {
     leases: BTreeMap<LeaseName, LeaseRow>,
     pub(crate) lanes: BTreeMap<i64, Lane>,
     lane_ids: BTreeMap<(String, String), i64>,
+    last_lane: i64,
     pub(crate) jobs: BTreeMap<JobId, OpenJob>,
     pub(crate) dead: BTreeMap<JobId, Dead>,
     pub(crate) cursors: BTreeMap<CursorName, Cursor>,

@@ -135,6 +135,7 @@ pub(super) enum WriteOp {
     Reset { cursor: u8, is_right: bool, to: u8 },
     Enqueue(Vec<JobOp>),
     Complete { run: Pick, nth: u8 },
+    DropQueue { queue: u8 },
     Publish { partitions: Vec<u8> },
     Events { chain: u8, block: u8, fork: u8, count: u8 },
     Blocks { chain: u8, block: u8, fork: u8, count: u8 },
@@ -283,8 +284,9 @@ pub(super) fn job_write() -> BoxedStrategy<WriteOp> {
         is_unique: unique == 0,
     });
     prop_oneof![
-        3 => prop::collection::vec(job, 1..5).prop_map(WriteOp::Enqueue),
-        1 => (any::<Pick>(), 0u8..2).prop_map(|(run, nth)| WriteOp::Complete { run, nth }),
+        12 => prop::collection::vec(job, 1..5).prop_map(WriteOp::Enqueue),
+        1 => (0u8..2).prop_map(|queue| WriteOp::DropQueue { queue }),
+        4 => (any::<Pick>(), 0u8..2).prop_map(|(run, nth)| WriteOp::Complete { run, nth }),
     ]
     .boxed()
 }

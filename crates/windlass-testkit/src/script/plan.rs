@@ -182,6 +182,7 @@ fn write(world: &World, op: &WriteOp) -> Option<Write> {
         }
         WriteOp::Enqueue(jobs) => Write::Enqueue(new_jobs(world, jobs)),
         WriteOp::Complete { run, nth } => Write::CompleteJob(nth_of(pick(&world.runs, *run)?, *nth)),
+        WriteOp::DropQueue { queue } => Write::DropQueue(make::queue(&format!("q{queue}"))),
         WriteOp::Publish { partitions } => Write::Publish(messages(world, partitions)),
         WriteOp::Events { chain, block, fork, count } => {
             let (chain, block) = (u64::from(*chain) + 1, u64::from(*block));

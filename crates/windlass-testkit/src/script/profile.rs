@@ -101,6 +101,7 @@ impl Profile for JobScript {
         "dead by verdict",
         "dead by attempts",
         "dead job requeued",
+        "queue dropped under its holder",
         "lane given back",
         "unique job refused",
         "first job not due",

@@ -73,6 +73,8 @@ struct Report {
     differences: Vec<Difference>,
     disputed_blocks: Vec<u64>,
     repaired_blocks: u64,
+    /// Told by creations that had been missing.
+    contracts_found: u64,
     /// Still being collected.
     skipped_blocks: u64,
 }
@@ -94,6 +96,9 @@ struct Difference {
 }
 
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
+    if args.from.zip(args.to).is_some_and(|(from, to)| from > to) {
+        return Err(Failure::usage("nothing lies between --from and --to").hint("--from comes first"));
+    }
     let loaded = global.load()?;
     let store = store::open(&loaded.config.database, Access::Change).await?;
     let audited = async {
@@ -183,6 +188,7 @@ impl Report {
             differences: Vec::new(),
             disputed_blocks: Vec::new(),
             repaired_blocks: 0,
+            contracts_found: 0,
             skipped_blocks: 0,
         }
     }
@@ -203,6 +209,7 @@ impl Report {
         let room = MAX_NAMED.saturating_sub(self.disputed_blocks.len());
         self.disputed_blocks.extend(page.disputed.into_iter().take(room));
         self.repaired_blocks += page.repaired;
+        self.contracts_found += page.contracts_found;
     }
 
     fn name(&mut self, table: &str, compared: &Compared) {
@@ -233,6 +240,13 @@ impl Report {
         }
         for block in &self.disputed_blocks {
             let _ = writeln!(text, "  disputed: the endpoints disagree about block {block}");
+        }
+        if self.contracts_found > 0 {
+            let _ = writeln!(
+                text,
+                "  {} contracts were found that nobody knew of; audit the blocks up to the head too",
+                human::count(self.contracts_found)
+            );
         }
         let _ = match self.count() {
             0 => writeln!(text, "nothing is missing, extra or altered"),

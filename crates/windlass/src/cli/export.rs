@@ -1,14 +1,16 @@
 //! `windlass export`
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use windlass_core::store::Store;
 
 use super::global::Global;
 use crate::compose::store::{self, Access};
 use crate::config::index::IndexName;
 use crate::export::bound::Bound;
 use crate::export::target::Target;
-use crate::export::{Export, Format};
+use crate::export::{Export, Format, Trouble};
 use crate::failure::Failure;
 use crate::output::{self, human};
 
@@ -28,10 +30,10 @@ pub(crate) struct Args {
     /// Up to this block, or before this time
     #[arg(long, value_name = "BLOCK|TIME")]
     to: Option<Bound>,
-    /// Write to a file, not to standard output
+    /// Write to a file, a pipe or a device, not to standard output
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Replace the file
+    /// Replace the file, if there is one
     #[arg(long, requires = "output")]
     force: bool,
 }
@@ -42,6 +44,10 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
             Failure::usage("Parquet is nothing to read on a terminal").hint("name a file with --output")
         );
     }
+    if args.from.zip(args.to).is_some_and(|(from, to)| from.is_behind(to)) {
+        return Err(Failure::usage("nothing lies between --from and --to")
+            .hint("--from comes first; a block given with --to is included, a time is not"));
+    }
     let loaded = global.load()?;
     let export = Export {
         index: args.name.identifier().clone(),
@@ -51,13 +57,7 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
         format: args.format,
     };
     let store = store::open(&loaded.config.database, Access::Look).await?;
-    let written = async {
-        let mut target = Target::open(args.output.as_deref(), args.force)?;
-        let rows = export.write(&*store, &mut target).await?;
-        target.finish()?;
-        Ok::<_, Failure>(rows)
-    };
-    let written = written.await;
+    let written = write(&*store, &export, args.output.as_deref(), args.force).await;
     store.close().await;
     let rows = written?;
     if let Some(path) = args.output {
@@ -65,4 +65,20 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
         output::note(&format!("wrote {} row{plural} to {}", human::count(rows), path.display()));
     }
     Ok(())
+}
+
+/// Writes everything; says how many rows there were.
+async fn write(
+    store: &dyn Store,
+    export: &Export,
+    output: Option<&Path>,
+    force: bool,
+) -> Result<u64, Failure> {
+    let table = export.table(store).await?;
+    let mut target = Target::open(output, force)?;
+    match export.write(store, table, &mut target).await {
+        Ok(rows) => target.finish().map(|()| rows),
+        Err(Trouble::Store(error)) => Err(error.into()),
+        Err(Trouble::Output(error)) => Err(target.trouble(error)),
+    }
 }

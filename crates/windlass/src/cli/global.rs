@@ -6,6 +6,7 @@ use clap::{ArgAction, Args, ColorChoice};
 
 use crate::config::log::{Format, Log};
 use crate::config::origin::Origin;
+use crate::config::problem::Problem;
 use crate::config::tree::{self, Table};
 use crate::config::{Config, Loaded, Sources};
 use crate::failure::Failure;
@@ -82,6 +83,11 @@ impl Global {
             );
         }
         Ok(loaded)
+    }
+
+    /// The configuration as far as it can be read, with every problem that it has.
+    pub(crate) fn examine(&self) -> Result<(Loaded, Vec<Problem>), Failure> {
+        self.sources.examine()
     }
 
     /// What a file would say, together with everything else that has a say.

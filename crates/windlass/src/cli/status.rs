@@ -18,7 +18,6 @@ use crate::collect::progress::{ChainView, IndexView, Overview};
 use crate::compose::store::{self, Access};
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::output::style::{self, paint};
 use crate::output::table::{self, Side};
 use crate::output::{self, time};
 
@@ -83,7 +82,7 @@ fn render(status: &Status) -> String {
     let mut text = format!("store: {kind} {version} at {place}, schema {schema}\n");
     section(&mut text, "chains", chains(&status.chains));
     section(&mut text, "indexes", index::list::render(&status.indexes));
-    warn(&mut text, &status.chains);
+    text.push_str(&index::list::concerns(&status.chains));
     section(&mut text, "jobs", queues(&status.queues));
     section(&mut text, "outbox", outbox(&status.outbox));
     section(&mut text, "cursors", positions(&status.cursors));
@@ -118,7 +117,7 @@ fn chains(chains: &[ChainView]) -> Option<String> {
         vec![
             chain.name.clone().unwrap_or_else(|| "-".to_owned()),
             chain.id.to_string(),
-            chain.state().to_owned(),
+            chain.health.state.as_str().to_owned(),
             block(chain.head),
             block(chain.finalized),
             block(chain.followed),
@@ -130,16 +129,6 @@ fn chains(chains: &[ChainView]) -> Option<String> {
         ]
     });
     (!chains.is_empty()).then(|| table::render(&header, rows))
-}
-
-/// What wants somebody's attention, with where to read on.
-fn warn(text: &mut String, chains: &[ChainView]) {
-    for (chain, (code, message)) in
-        chains.iter().flat_map(|chain| chain.troubles().map(move |told| (chain, told)))
-    {
-        let label = paint(style::WARNING, format_args!("warning[{code}]:"));
-        let _ = write!(text, "\n{label} {}: {message}\n", chain.label());
-    }
 }
 
 fn queues(queues: &[QueueCounts]) -> Option<String> {

@@ -11,6 +11,7 @@ use windlass_core::code::Code;
 use windlass_core::index::{Contracts, IndexSpec, Start};
 use windlass_core::table::TableSpec;
 
+use super::progress::KnownSource;
 use crate::config::Config;
 use crate::config::chain::ChainName;
 use crate::config::index::check::{self, Trouble};
@@ -71,12 +72,52 @@ impl Draft {
         self.spec.events.iter().map(|(event, _)| event)
     }
 
+    /// Every event with who emits it; of factories also the event that tells of what they create.
+    pub(crate) fn sources(&self) -> Vec<KnownSource> {
+        let source =
+            |event: &EventShape, contract| KnownSource { signature: event.signature().to_owned(), contract };
+        let named = |event: &EventShape, contracts: &[Address]| -> Vec<KnownSource> {
+            contracts.iter().map(|contract| source(event, Some(*contract))).collect()
+        };
+        match &self.spec.contracts {
+            Contracts::Fixed(contracts) => self.events().flat_map(|event| named(event, contracts)).collect(),
+            Contracts::Created { by, event, .. } => {
+                let created = self.events().map(|event| source(event, None));
+                named(event, by).into_iter().chain(created).collect()
+            }
+        }
+    }
+
     /// The index with tables of its own beside those that exist.
     pub(crate) fn named(&self, taken: &[Arc<TableSpec>]) -> Result<IndexSpec, Failure> {
         let IndexSpec { name, chain, contracts, start, .. } = self.spec.clone();
         IndexSpec::new(name, chain, contracts, start, self.events().cloned().collect(), taken)
             .map_err(|error| refused(&self.name, Trouble::index(&error)))
     }
+}
+
+/// What is wrong with an index whose events come from an ABI.
+pub(crate) fn abi_troubles(config: &Config, name: &IndexName, section: &Index) -> Vec<Trouble> {
+    let (events, unread) = match events(section) {
+        Ok(events) => (Some(events), Vec::new()),
+        Err(trouble) => (None, slips(section, trouble)),
+    };
+    let mut troubles = check::disagreements(config, name, section, events);
+    troubles.extend(unread);
+    troubles
+}
+
+/// Every event that an ABI does not have as it is named, if that is the trouble; otherwise the trouble.
+fn slips(section: &Index, trouble: Trouble) -> Vec<Trouble> {
+    let text = section.abi.as_ref().and_then(|abi| read(abi.as_path()).ok()).unwrap_or_default();
+    let slip = |(place, event): (usize, &String)| {
+        let found = EventShape::from_json(&text, std::slice::from_ref(event));
+        Some(Trouble::event(format!("events[{place}]"), &found.err()?))
+    };
+    let slips: Vec<Trouble> = section.events.iter().enumerate().filter_map(slip).collect();
+    // Where not a single one can be read, it is the ABI itself.
+    let is_whole = EventShape::from_json(&text, &[]).is_ok();
+    if is_whole && !slips.is_empty() { slips } else { vec![trouble] }
 }
 
 fn refused(name: &IndexName, trouble: Trouble) -> Failure {

@@ -1,18 +1,21 @@
 //! Takes away what was collected of an index.
 //!
-//! The order matters: first the ledger forgets what was claimed for its tables, under
-//! the chain's lease; then the tables go. Whatever happens between the two, an index
-//! of that name that comes back is collected whole.
+//! All of it happens under the chain's lease, so that nobody begins to collect for what
+//! is about to go. The order matters: first the ledger forgets what was claimed for the
+//! tables; then they go. Whatever happens between the two, an index of that name that
+//! comes back is collected whole.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
 use std::time::Duration;
 
-use windlass_core::chain::ChainId;
+use windlass_core::chain::{Address, ChainId};
 use windlass_core::commit::{Commit, Write};
-use windlass_core::error::StoreError;
+use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::lease::Lease;
 use windlass_core::name::{LeaseName, Owner, StateKey};
 use windlass_core::plan::Plan;
+use windlass_core::range::BlockRange;
 use windlass_core::store::{Store, TableInfo};
 use windlass_core::table::Identifier;
 use windlass_engine::collect::deployment::deployment_key;
@@ -22,8 +25,13 @@ use super::ledger::{self, unnamed};
 use crate::export;
 use crate::failure::Failure;
 
-/// How long the lease is held at most: everything under it is a few writes.
+/// How long the lease outlasts this process.
 const LEASE_TTL: Duration = Duration::from_secs(30);
+/// How often it is prolonged: large tables take their time.
+const EXTEND_EVERY: Duration = Duration::from_secs(10);
+
+/// Every block that a store can hold.
+const EVERY_BLOCK: BlockRange = BlockRange { from: 0, to: i64::MAX as u64 };
 
 /// How often a busy store is asked.
 const MAX_TRIES: u32 = 50;
@@ -73,27 +81,67 @@ impl Stored {
 /// Removes it all.
 pub(crate) async fn remove(store: &dyn Store, stored: &Stored) -> Result<(), Failure> {
     for chain in stored.plans.keys() {
-        forget(store, stored, *chain).await?;
-    }
-    for info in &stored.tables {
-        store.drop_table(&info.spec.name).await?;
+        let lease = take_lease(store, &ledger::names(*chain)?.lease).await?;
+        let done = async {
+            forget(store, stored, *chain, &lease).await?;
+            for info in stored.tables.iter().filter(|info| info.spec.chain == *chain) {
+                holding(store, &lease, store.drop_table(&info.spec.name)).await?;
+            }
+            Ok(())
+        };
+        let done = done.await;
+        let released = store.release_lease(&lease).await;
+        done.and(released.map(drop).map_err(Failure::from))?;
     }
     Ok(())
 }
 
-/// Makes a chain's ledger forget the tables. Nobody else may change it meanwhile.
-async fn forget(store: &dyn Store, stored: &Stored, chain: ChainId) -> Result<(), Failure> {
+/// Makes a chain's ledger forget the tables. Whoever is still at a range that served
+/// nobody else can no longer store it.
+async fn forget(store: &dyn Store, stored: &Stored, chain: ChainId, lease: &Lease) -> Result<(), Failure> {
     let names = ledger::names(chain)?;
-    let lease = take_lease(store, &names.lease).await?;
     let old = ledger::plan(store, chain).await?;
     let new = without(&old, |table| stored.has(table));
     let text = serde_json::to_string(&new).map_err(Failure::unexpected)?;
-    let mut writes = vec![Write::PutState { key: names.plan, value: Some(text) }];
-    writes.extend(forgotten_keys(stored, &old)?.into_iter().map(|key| Write::PutState { key, value: None }));
-    let done = store.commit(Commit::of(writes).under_lease(&lease)).await;
-    store.release_lease(&lease).await?;
-    done?;
+    let mut writes = vec![Write::PutState { key: names.plan.clone(), value: Some(text) }];
+    for gone in old.campaigns.iter().filter(|campaign| !new.has_campaign(campaign.id)) {
+        writes.push(Write::DropQueue(names.campaign_queue(gone.id).map_err(unnamed)?));
+    }
+    writes.extend(misfits(chain, &old, &new));
+    writes.extend(
+        forgotten_keys(stored, chain, &old)?.into_iter().map(|key| Write::PutState { key, value: None }),
+    );
+    store.commit(Commit::of(writes).under_lease(lease)).await?;
     Ok(())
+}
+
+/// What takes out logs that fitted no event of contracts that nobody listens to any more.
+/// Which contracts a factory has created is not known here: where there is one, they stay.
+fn misfits(chain: ChainId, old: &Plan, new: &Plan) -> Option<Write> {
+    let listened: BTreeSet<Address> = new.sources.keys().map(|id| id.contract).collect::<Option<_>>()?;
+    let had: BTreeSet<Address> = old.sources.keys().filter_map(|id| id.contract).collect();
+    let contracts: Vec<Address> = had.difference(&listened).copied().collect();
+    // Without a contract it would be everybody's.
+    (!contracts.is_empty()).then_some(Write::EraseEvents { chain, blocks: EVERY_BLOCK, contracts })
+}
+
+/// Prolongs the lease for as long as some work takes; ends it when the lease is lost.
+async fn holding<T>(
+    store: &dyn Store,
+    lease: &Lease,
+    work: impl Future<Output = StoreResult<T>>,
+) -> Result<T, Failure> {
+    let mut work = pin!(work);
+    loop {
+        match tokio::time::timeout(EXTEND_EVERY, &mut work).await {
+            Ok(done) => return Ok(done?),
+            Err(_) => match store.extend_lease(lease, LEASE_TTL).await {
+                // A store that is busy with the work itself lets nobody else in either.
+                Ok(_) | Err(StoreError::Busy) => {}
+                Err(error) => return Err(error.into()),
+            },
+        }
+    }
 }
 
 /// Takes the chain's lease. A busy store gives nothing at once, and is asked again.
@@ -114,12 +162,12 @@ async fn take_lease(store: &dyn Store, name: &LeaseName) -> Result<Lease, Failur
 }
 
 /// What else was kept for the index: whether it is paused, and where its contracts came to be.
-fn forgotten_keys(stored: &Stored, plan: &Plan) -> Result<Vec<StateKey>, Failure> {
+fn forgotten_keys(stored: &Stored, chain: ChainId, plan: &Plan) -> Result<Vec<StateKey>, Failure> {
     let name = stored.name.as_str();
     let contracts = plan.sources.keys().filter(|id| stored.has(&id.table)).filter_map(|id| id.contract);
     let mut keys = vec![paused_key(name).map_err(unnamed)?];
     for contract in contracts {
-        let key = deployment_key(name, contract).map_err(unnamed)?;
+        let key = deployment_key(name, chain, contract).map_err(unnamed)?;
         if !keys.contains(&key) {
             keys.push(key);
         }
@@ -140,8 +188,6 @@ fn without(plan: &Plan, is_gone: impl Fn(&Identifier) -> bool) -> Plan {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use windlass_core::plan::{SourceId, Standing};
 
     use super::*;
@@ -160,5 +206,27 @@ mod tests {
         assert_eq!(left.campaigns.len(), 1);
         assert_eq!(left.campaigns[0].sources, BTreeSet::from([source("b")]));
         assert!(left.version > plan.version);
+    }
+
+    #[test]
+    fn misfits_go_with_the_last_who_listened() {
+        let chain = ChainId::new(1).expect("an id");
+        let of = |table, contract: u8| SourceId {
+            contract: Some(Address::repeat_byte(contract)),
+            ..source(table)
+        };
+        let plan = |sources: &[SourceId]| {
+            let wanted = sources.iter().map(|id| (id.clone(), 0)).collect();
+            Plan::default().replan(&wanted, &Standing::default())
+        };
+        let old = plan(&[of("a", 1), of("a", 2), of("b", 2)]);
+        let gone = |new: &[SourceId]| match misfits(chain, &old, &plan(new)) {
+            Some(Write::EraseEvents { contracts, .. }) => contracts,
+            _ => Vec::new(),
+        };
+        assert_eq!(gone(&[of("b", 2)]), [Address::repeat_byte(1)]);
+        assert_eq!(gone(&[]), [Address::repeat_byte(1), Address::repeat_byte(2)]);
+        assert_eq!(gone(&[source("c")]), Vec::<Address>::new(), "whose contracts those are is not known");
+        assert!(misfits(chain, &plan(&[source("c")]), &plan(&[])).is_none(), "nobody's are not everybody's");
     }
 }

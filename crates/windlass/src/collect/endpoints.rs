@@ -7,9 +7,13 @@ use secrecy::{ExposeSecret, SecretString};
 use windlass_chain::evm::{EvmHeads, EvmPool, EvmRpc, HeadsOptions, LearnOptions, PoolOptions, RpcError};
 use windlass_core::chain::ChainId;
 use windlass_core::code::Code;
+use windlass_core::error::RetryAdvice;
+use windlass_core::finality::Finality;
 use windlass_core::reader::{ChainError, ChainErrorKind};
 
+use super::hurdle::Hurdle;
 use super::learned::Learns;
+use super::prepare;
 use crate::config::chain::{Chain, ChainName};
 use crate::failure::Failure;
 
@@ -22,6 +26,8 @@ pub(crate) struct Endpoints {
     pub(crate) name: ChainName,
     /// The chain's id.
     pub(crate) id: ChainId,
+    /// From when on a block is final.
+    pub(crate) finality: Finality,
     /// All of them behind one port.
     pub(crate) pool: Arc<EvmPool>,
     urls: Vec<SecretString>,
@@ -39,7 +45,13 @@ impl Endpoints {
         let max_blocks = chain.max_range.get();
         let learn = LearnOptions { max_blocks, ..LearnOptions::default() };
         let pool = EvmPool::new(&exposed, chain.id, PoolOptions { learn, ..PoolOptions::default() })?;
-        Ok(Self { name: name.clone(), id: chain.id, pool: Arc::new(pool), urls })
+        Ok(Self {
+            name: name.clone(),
+            id: chain.id,
+            finality: prepare::finality(chain),
+            pool: Arc::new(pool),
+            urls,
+        })
     }
 
     /// News of heads, where an endpoint announces them.
@@ -50,7 +62,7 @@ impl Endpoints {
     }
 
     /// Makes sure that every endpoint that answers serves this chain, and that one answers.
-    pub(crate) async fn check_chain(&self) -> Result<(), Failure> {
+    pub(crate) async fn check_chain(&self) -> Result<(), Hurdle> {
         let mut asked = tokio::task::JoinSet::new();
         for url in self.urls.clone() {
             asked.spawn(async move {
@@ -61,7 +73,7 @@ impl Endpoints {
         let (mut confirmed, mut trouble) = (0, None);
         for answer in asked.join_all().await {
             match answer {
-                Ok((place, found)) if found != self.id => return Err(self.wrong_chain(&place, found)),
+                Ok((place, found)) if found != self.id => return Err(self.wrong_chain(&place, found).into()),
                 Ok(_) => confirmed += 1,
                 Err(error) => trouble = trouble.or(Some(error)),
             }
@@ -95,17 +107,20 @@ impl Learns for EvmPool {
 
 impl From<ChainError> for Failure {
     fn from(error: ChainError) -> Self {
-        let (code, hint) = match error.kind {
-            ChainErrorKind::Unreachable => {
-                (Code::RpcUnreachable, "check the URL, and that the node runs and can be reached from here")
+        let hint = match (error.kind, error.retry) {
+            (ChainErrorKind::Unreachable, RetryAdvice::Never) => {
+                "check the URL, its whole path and the key in it, and that the plan allows what is asked"
             }
-            ChainErrorKind::RateLimited | ChainErrorKind::RangeTooLarge { .. } => {
-                (Code::RpcLimited, "wait, or use an endpoint with a higher limit")
+            (ChainErrorKind::Unreachable, _) => {
+                "check that the node runs and can be reached from here; with several endpoints in `rpc` one may fail"
             }
-            ChainErrorKind::UnknownBlock | ChainErrorKind::Malformed | ChainErrorKind::Refused => {
-                (Code::RpcFailed, "the message has the provider's words; `windlass doctor` looks closer")
+            (ChainErrorKind::RateLimited | ChainErrorKind::RangeTooLarge { .. }, _) => {
+                "wait, or use an endpoint with a higher limit"
+            }
+            (ChainErrorKind::UnknownBlock | ChainErrorKind::Malformed | ChainErrorKind::Refused, _) => {
+                "the message has the provider's words; `windlass doctor` looks closer"
             }
         };
-        Self::coded(code, error).hint(hint)
+        Self::coded(error.kind.code(), error).hint(hint)
     }
 }

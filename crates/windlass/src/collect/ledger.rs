@@ -7,6 +7,7 @@ use windlass_core::store::Store;
 use windlass_engine::collect::ledger;
 use windlass_engine::collect::names::ChainNames;
 
+use super::hurdle::Hurdle;
 use crate::failure::Failure;
 
 /// Under which names a chain's collecting keeps its things.
@@ -15,7 +16,7 @@ pub(crate) fn names(chain: ChainId) -> Result<ChainNames, Failure> {
 }
 
 /// The plan; an empty one where nobody has begun.
-pub(crate) async fn plan(store: &dyn Store, chain: ChainId) -> Result<Plan, Failure> {
+pub(crate) async fn plan(store: &dyn Store, chain: ChainId) -> Result<Plan, Hurdle> {
     Ok(ledger::plan(store, &names(chain)?).await?)
 }
 

@@ -30,6 +30,10 @@ const RANGES_TOTAL: &str = "windlass_collect_ranges_total";
 const REORGS_TOTAL: &str = "windlass_collect_reorgs_total";
 /// Whether collecting a chain has stopped.
 const HALTED: &str = "windlass_collect_halted";
+/// Whether nothing speaks against the way a chain is collected.
+const READY: &str = "windlass_collect_ready";
+/// The time of a chain's newest block.
+const HEAD_TIME: &str = "windlass_collect_head_timestamp_seconds";
 /// Logs that do not fit their event.
 const MISFITS: &str = "windlass_collect_misfits";
 /// Questions to an endpoint.
@@ -60,6 +64,8 @@ pub(crate) fn install() -> Result<PrometheusHandle, BuildError> {
     describe_counter!(RANGES_TOTAL, "block ranges that this process took, by what became of them");
     describe_counter!(REORGS_TOTAL, "how often stored blocks were taken back");
     describe_gauge!(HALTED, "1 while collecting the chain has stopped");
+    describe_gauge!(READY, "1 while nothing about the chain is a reason not to be ready");
+    describe_gauge!(HEAD_TIME, "the time of the chain's newest block, in seconds since 1970");
     describe_gauge!(MISFITS, "logs that do not fit their event, kept as they came");
     describe_counter!(RPC_REQUESTS_TOTAL, "questions to an endpoint");
     describe_counter!(RPC_ERRORS_TOTAL, "questions that an endpoint failed to answer");
@@ -77,8 +83,8 @@ pub(crate) struct Collected {
     pub(crate) name: String,
     /// Its endpoints.
     pub(crate) pool: Arc<EvmPool>,
-    /// What its loops share.
-    pub(crate) chain: Arc<CollectedChain>,
+    /// What its loops share, once it is collected.
+    pub(crate) chain: watch::Receiver<Option<Arc<CollectedChain>>>,
 }
 
 /// How often numbers are set when nothing is seen.
@@ -108,6 +114,7 @@ fn record(overview: &Overview, collected: &[Collected]) {
     overview.indexes.iter().for_each(record_index);
     for Collected { name, pool, chain } in collected {
         record_pool(name, pool);
+        let Some(chain) = chain.borrow().clone() else { continue };
         for (outcome, count) in chain.counts().read() {
             counter!(RANGES_TOTAL, "chain" => name.clone(), "outcome" => outcome).absolute(count);
         }
@@ -128,6 +135,11 @@ fn record_chain(view: &ChainView) {
     }
     counter!(REORGS_TOTAL, "chain" => chain.clone()).absolute(view.reorgs);
     gauge!(HALTED, "chain" => chain.clone()).set(u8::from(view.halt.is_some()));
+    let is_ready = !view.concerns().any(|concern| concern.is_urgent);
+    gauge!(READY, "chain" => chain.clone()).set(u8::from(is_ready));
+    if let Some(timestamp_s) = view.health.head_timestamp_s {
+        gauge!(HEAD_TIME, "chain" => chain.clone()).set(timestamp_s as f64);
+    }
     gauge!(MISFITS, "chain" => chain).set(view.misfits as f64);
 }
 

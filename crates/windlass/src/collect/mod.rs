@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | [`draft`] | an index as it is configured, its events read |
 //! | [`endpoints`] | a chain's endpoints, ready to be asked |
-//! | [`preflight`] | what is checked before anything is written |
+//! | [`preflight`], [`hurdle`] | what is checked before anything is written, and what may stand in the way |
 //! | [`change`] | whether what is configured fits what is stored |
 //! | [`prepare`] | tables, first blocks, and what the loops run on |
 //! | [`drop`] | takes away what was collected |
@@ -19,6 +19,7 @@ pub(crate) mod change;
 pub(crate) mod draft;
 pub(crate) mod drop;
 pub(crate) mod endpoints;
+pub(crate) mod hurdle;
 pub(crate) mod learned;
 pub(crate) mod ledger;
 pub(crate) mod metered;

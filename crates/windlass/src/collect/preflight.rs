@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use futures_util::{TryStreamExt, stream};
+use futures_util::{StreamExt, TryStreamExt, stream};
 use windlass_core::chain::{Address, ChainId};
 use windlass_core::code::Code;
 use windlass_core::plan::Plan;
@@ -12,36 +12,54 @@ use windlass_engine::collect::names::ChainNames;
 
 use super::draft::Draft;
 use super::endpoints::Endpoints;
+use super::hurdle::Hurdle;
 use crate::compose::store::{self, Access};
 use crate::config::database::Database;
 use crate::failure::Failure;
 
 /// The most contracts that are asked about at a time.
 const MAX_ASKED: usize = 16;
+/// The most chains that are looked at at a time.
+const MAX_CHAINS: usize = 16;
 
-/// Contracts that were collected before: nobody needs to ask for them again.
-pub(crate) type Known = BTreeSet<(ChainId, Address)>;
+/// What was collected before.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    /// Chains.
+    pub(crate) chains: BTreeSet<ChainId>,
+    /// Contracts: nobody needs to ask for them again.
+    contracts: BTreeSet<(ChainId, Address)>,
+}
 
-/// Checks chains and contracts.
-pub(crate) async fn check(chains: &[Endpoints], drafts: &[Draft], known: &Known) -> Result<(), Failure> {
-    for chain in chains {
-        chain.check_chain().await?;
-        let named = drafts
-            .iter()
-            .filter(|draft| draft.chain() == chain.id)
-            .flat_map(|draft| draft.contracts().iter().map(move |contract| (draft, *contract)));
-        let unknown = named.filter(|(_, contract)| !known.contains(&(chain.id, *contract)));
-        stream::iter(unknown.map(Ok))
-            .try_for_each_concurrent(MAX_ASKED, |(draft, contract)| check_code(chain, draft, contract))
-            .await?;
+/// Checks a chain and its contracts.
+pub(crate) async fn check(chain: &Endpoints, drafts: &[Draft], known: &Known) -> Result<(), Hurdle> {
+    chain.check_chain().await?;
+    let mut unknown = Vec::new();
+    for draft in drafts.iter().filter(|draft| draft.chain() == chain.id) {
+        let contracts = draft.contracts().iter().copied();
+        let contracts = contracts.filter(|contract| !known.contracts.contains(&(chain.id, *contract)));
+        unknown.extend(contracts.map(|contract| Ok((draft, contract))));
     }
-    Ok(())
+    stream::iter(unknown)
+        .try_for_each_concurrent(MAX_ASKED, |(draft, contract)| check_code(chain, draft, contract))
+        .await
+}
+
+/// Checks many chains; one that is slow holds no other up. What stands in the way of
+/// each, in their order.
+pub(crate) async fn check_all(
+    chains: &[impl AsRef<Endpoints>],
+    drafts: &[Draft],
+    known: &Known,
+) -> Vec<Option<Hurdle>> {
+    let checks: Vec<_> = chains.iter().map(|chain| check(chain.as_ref(), drafts, known)).collect();
+    stream::iter(checks).buffered(MAX_CHAINS).map(Result::err).collect().await
 }
 
 /// Whether there is a contract at the address.
-async fn check_code(chain: &Endpoints, draft: &Draft, contract: Address) -> Result<(), Failure> {
+async fn check_code(chain: &Endpoints, draft: &Draft, contract: Address) -> Result<(), Hurdle> {
     if chain.pool.code(contract, BlockTag::Latest).await?.is_empty() {
-        return Err(no_contract(contract, chain, draft));
+        return Err(no_contract(contract, chain, draft).into());
     }
     Ok(())
 }
@@ -57,15 +75,87 @@ pub(crate) fn no_contract(contract: Address, chain: &Endpoints, draft: &Draft) -
 
 /// What the store knows, if there is one already and it can be looked at. Trouble with
 /// it is told when it is opened for work.
-pub(crate) async fn known(database: &Database, chains: &[Endpoints]) -> Known {
-    let mut known = Known::new();
+pub(crate) async fn known(database: &Database, chains: impl IntoIterator<Item = ChainId>) -> Known {
+    let mut known = Known::default();
     let Ok(store) = store::open(database, Access::Look).await else { return known };
     for chain in chains {
-        let Ok(names) = ChainNames::new(chain.id) else { continue };
+        let Ok(names) = ChainNames::new(chain) else { continue };
         let plan = store.state(&names.plan).await.ok().flatten();
-        let plan: Plan = plan.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-        known.extend(plan.sources.keys().filter_map(|source| Some((chain.id, source.contract?))));
+        let Some(plan) = plan.and_then(|text| serde_json::from_str::<Plan>(&text).ok()) else { continue };
+        known.chains.insert(chain);
+        known.contracts.extend(plan.sources.keys().filter_map(|source| Some((chain, source.contract?))));
     }
     store.close().await;
     known
+}
+
+/// Whether a process that was to collect these chains may begin although not all of them
+/// could be looked at. One that must be mended ends it; one whose endpoints are silent is
+/// waited for, if there is something else to do or if it was collected before: then it is
+/// the endpoints that changed, not what somebody has just typed.
+pub(crate) fn verdict(
+    chains: &[ChainId],
+    hurdles: Vec<Option<Hurdle>>,
+    known: &Known,
+) -> Result<Vec<Option<Hurdle>>, Failure> {
+    let is_hopeless = hurdles.iter().all(Option::is_some) && known.chains.is_empty();
+    let may_wait = |chain: &ChainId| (chains.len() > 1 || known.chains.contains(chain)) && !is_hopeless;
+    let (mut waiting, mut refused) = (Vec::with_capacity(chains.len()), None);
+    for (chain, hurdle) in chains.iter().zip(hurdles) {
+        match hurdle {
+            Some(Hurdle::Silent(failure)) if may_wait(chain) => waiting.push(Some(Hurdle::Silent(failure))),
+            Some(Hurdle::Silent(failure)) => refused = refused.or(Some(failure)),
+            Some(wrong) => return Err(wrong.into()),
+            None => waiting.push(None),
+        }
+    }
+    refused.map_or(Ok(waiting), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chain(id: u64) -> ChainId {
+        ChainId::new(id).expect("an id")
+    }
+
+    fn silent() -> Option<Hurdle> {
+        Some(Hurdle::Silent(Failure::coded(Code::RpcUnreachable, "silent")))
+    }
+
+    fn wrong() -> Option<Hurdle> {
+        Some(Hurdle::Wrong(Failure::coded(Code::RpcWrongChain, "wrong")))
+    }
+
+    /// Which chains are waited for, or the code that ends it.
+    fn judged(hurdles: Vec<Option<Hurdle>>, known: &[u64]) -> Result<Vec<bool>, Option<Code>> {
+        let chains: Vec<ChainId> = (1..).map(chain).take(hurdles.len()).collect();
+        let known = Known { chains: known.iter().copied().map(chain).collect(), ..Known::default() };
+        let judged = verdict(&chains, hurdles, &known);
+        judged.map(|waiting| waiting.iter().map(Option::is_some).collect()).map_err(|failure| failure.code)
+    }
+
+    #[test]
+    fn what_must_be_mended_ends_it_whatever_else_there_is() {
+        assert_eq!(judged(vec![wrong()], &[1]), Err(Some(Code::RpcWrongChain)));
+        assert_eq!(judged(vec![silent(), None, wrong()], &[1, 2, 3]), Err(Some(Code::RpcWrongChain)));
+        let store = Some(Hurdle::Store(windlass_core::error::StoreError::ReadOnly));
+        assert_eq!(judged(vec![store, None], &[]), Err(Some(Code::DatabaseReadOnly)));
+    }
+
+    #[test]
+    fn silence_is_waited_out_beside_others_or_where_something_was_collected() {
+        assert_eq!(judged(vec![silent(), None], &[]), Ok(vec![true, false]));
+        assert_eq!(judged(vec![silent()], &[1]), Ok(vec![true]));
+        assert_eq!(judged(vec![silent(), silent()], &[2]), Ok(vec![true, true]));
+    }
+
+    #[test]
+    fn the_first_start_of_all_ends_where_nothing_answers() {
+        let refused = Err(Some(Code::RpcUnreachable));
+        assert_eq!(judged(vec![silent()], &[]), refused);
+        assert_eq!(judged(vec![silent(), silent()], &[]), refused);
+        assert_eq!(judged(vec![], &[]), Ok(vec![]));
+    }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use windlass_core::chain::Address;
+use windlass_core::chain::{Address, ChainId};
 use windlass_core::code::Code;
 use windlass_core::commit::{Commit, Write};
 use windlass_core::error::StoreError;
@@ -15,29 +15,37 @@ use windlass_core::store::{Store, TableInfo};
 use windlass_core::table::TableSpec;
 use windlass_engine::collect::catalog::{Catalog, CatalogEntry};
 use windlass_engine::collect::chain::CollectOptions;
-use windlass_engine::collect::deployment::{DeploymentError, deployed_at, deployment_key};
+use windlass_engine::collect::deployment::{DeploymentError, deployment_key, first_block};
 
 use super::draft::Draft;
 use super::endpoints::Endpoints;
+use super::hurdle::Hurdle;
 use super::ledger::{self, unnamed};
 use super::{change, preflight};
 use crate::config::chain::{self, Chain};
 use crate::failure::Failure;
+
+/// Refuses what does not fit what was collected of a chain; asks no endpoint anything.
+pub(crate) async fn fit(store: &dyn Store, chain: ChainId, drafts: &[Draft]) -> Result<(), Hurdle> {
+    let stored = store.list_tables().await?;
+    let plan = ledger::plan(store, chain).await?;
+    for draft in drafts.iter().filter(|draft| draft.chain() == chain) {
+        if let Some(conflict) = change::conflict(draft, &stored, &plan) {
+            return Err(change::refusal(draft, conflict).into());
+        }
+    }
+    Ok(())
+}
 
 /// What is collected of one chain.
 pub(crate) async fn catalog(
     store: &dyn Store,
     endpoints: &Endpoints,
     drafts: &[Draft],
-) -> Result<Catalog, Failure> {
+) -> Result<Catalog, Hurdle> {
+    fit(store, endpoints.id, drafts).await?;
     let stored = store.list_tables().await?;
     let drafts: Vec<&Draft> = drafts.iter().filter(|draft| draft.chain() == endpoints.id).collect();
-    let plan = ledger::plan(store, endpoints.id).await?;
-    for draft in &drafts {
-        if let Some(conflict) = change::conflict(draft, &stored, &plan) {
-            return Err(change::refusal(draft, conflict));
-        }
-    }
     let specs = specs(&drafts, &stored)?;
     let mut entries = Vec::new();
     for (draft, spec) in drafts.iter().zip(&specs) {
@@ -57,19 +65,23 @@ pub(crate) async fn catalog(
 
 /// How a chain is collected, as it is configured.
 pub(crate) fn options(chain: &Chain, owner: Owner) -> CollectOptions {
-    let finality = match chain.finality {
-        chain::Finality::Finalized => Finality::Finalized,
-        chain::Finality::Safe => Finality::Safe,
-        chain::Finality::Depth(blocks) => Finality::Depth(blocks.into()),
-    };
     CollectOptions {
-        finality,
+        finality: finality(chain),
         lease_ttl: chain.lease_ttl.get(),
         batch_size: chain.batch_size.get(),
         historical_interval: chain.historical_poll_interval.get(),
         realtime_interval: chain.realtime_poll_interval.get(),
         max_range_blocks: chain.max_range.get(),
         ..CollectOptions::new(chain.id, owner)
+    }
+}
+
+/// From when on a block is final, as it is configured.
+pub(crate) fn finality(chain: &Chain) -> Finality {
+    match chain.finality {
+        chain::Finality::Finalized => Finality::Finalized,
+        chain::Finality::Safe => Finality::Safe,
+        chain::Finality::Depth(blocks) => Finality::Depth(blocks.into()),
     }
 }
 
@@ -91,15 +103,15 @@ async fn start(
     endpoints: &Endpoints,
     draft: &Draft,
     contract: Address,
-) -> Result<u64, Failure> {
+) -> Result<u64, Hurdle> {
     if let Start::Block(block) = draft.start() {
         return Ok(block);
     }
-    let key = deployment_key(draft.name.identifier().as_str(), contract).map_err(unnamed)?;
+    let key = deployment_key(draft.name.identifier().as_str(), endpoints.id, contract).map_err(unnamed)?;
     if let Some(block) = store.state(&key).await?.and_then(|text| text.parse().ok()) {
         return Ok(block);
     }
-    let found = deployed_at(&*endpoints.pool, contract).await;
+    let found = first_block(&*endpoints.pool, contract, endpoints.finality).await;
     let block = found.map_err(|error| not_found(error, endpoints, draft))?;
     let write = Write::PutState { key, value: Some(block.to_string()) };
     store.commit(Commit::of(vec![write])).await?;
@@ -108,23 +120,25 @@ async fn start(
 }
 
 /// Why a contract's first block is not known.
-pub(crate) fn not_found(error: DeploymentError, endpoints: &Endpoints, draft: &Draft) -> Failure {
+pub(crate) fn not_found(error: DeploymentError, endpoints: &Endpoints, draft: &Draft) -> Hurdle {
     match error {
-        DeploymentError::NoContract { contract } => preflight::no_contract(contract, endpoints, draft),
+        DeploymentError::NoContract { contract } => preflight::no_contract(contract, endpoints, draft).into(),
         DeploymentError::Chain(error) => error.into(),
-        DeploymentError::NoState { .. } => Failure::coded(Code::RpcFailed, error).hint(format_args!(
-            "an archive node can tell; or write the block into `start` of `[index.{}]`",
-            draft.name
-        )),
+        DeploymentError::NoState { .. } => Failure::coded(Code::RpcFailed, error)
+            .hint(format_args!(
+                "an archive node can tell; or write the block into `start` of `[index.{}]`",
+                draft.name
+            ))
+            .into(),
     }
 }
 
-fn not_made(error: StoreError, tables: &[Arc<TableSpec>]) -> Failure {
+fn not_made(error: StoreError, tables: &[Arc<TableSpec>]) -> Hurdle {
     let StoreError::TableConflict { table, .. } = &error else { return error.into() };
     let index = tables.iter().find(|wanted| wanted.name == *table).map(|wanted| wanted.index.to_string());
     let hint = format!(
         "give the index another name, or remove what was collected: `windlass index drop {} --data --yes`",
         index.unwrap_or_else(|| "NAME".to_owned())
     );
-    Failure::from(error).hint(hint)
+    Failure::from(error).hint(hint).into()
 }

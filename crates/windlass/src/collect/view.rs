@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::metrics::Collected;
-use super::progress::{IndexState, IndexView, Overview};
+use super::progress::{HealthState, IndexState, IndexView, Overview};
 use crate::output::{human, log};
 
 /// How often a line is logged where there is no terminal.
@@ -122,6 +122,11 @@ fn sentence(index: &IndexView, rpc_per_s: Option<f64>) -> String {
         state => parts.push(state.as_str().to_owned()),
     }
     parts.extend(rpc_per_s.map(|rate| format!("{} RPC/s", human::rate(rate))));
+    let is_well =
+        matches!(index.health.state, HealthState::Collecting | HealthState::Starting | HealthState::Idle);
+    if !is_well {
+        parts.push(index.health.state.as_str().to_owned());
+    }
     parts.join(", ")
 }
 

@@ -12,6 +12,39 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Api {
     /// The address and port it listens on.
     pub(crate) listen: Listen,
+    /// Names of hosts under which it answers besides `localhost`, such as that of a proxy in front.
+    pub(crate) hosts: Vec<Host>,
+}
+
+/// The name or address of a host, without a port.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(crate) struct Host(pub(crate) String);
+
+impl TryFrom<String> for Host {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        if windlass_api::is_host(&text) {
+            return Ok(Self(text));
+        }
+        Err(format!("a host is written `windlass.example.org`, without scheme, port and path, not `{text}`"))
+    }
+}
+
+impl From<Host> for String {
+    fn from(host: Host) -> Self {
+        host.0
+    }
+}
+
+impl JsonSchema for Host {
+    fn schema_name() -> Cow<'static, str> {
+        "Host".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "examples": ["windlass.example.org"] })
+    }
 }
 
 /// A loopback address with a port. Anything else would be open to the network
@@ -60,6 +93,18 @@ impl JsonSchema for Listen {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_host_is_a_name_alone() {
+        for text in ["localhost", "windlass.example.org", "10.0.0.7", "[fd00::7]", "a_b"] {
+            assert!(Host::try_from(text.to_owned()).is_ok(), "{text}");
+        }
+        for text in
+            ["", "*", "http://a.example", "a.example:80", "a.example/", "a b", "u@a.example", "fd00::7"]
+        {
+            assert!(Host::try_from(text.to_owned()).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn only_loopback_is_listened_on() {

@@ -36,22 +36,28 @@ pub(crate) struct Loaded {
 impl Sources {
     /// Reads every layer, or reports every problem.
     pub(crate) fn load(&self) -> Result<Loaded, Failure> {
+        let (loaded, problems) = self.examine()?;
+        if problems.is_empty() { Ok(loaded) } else { Err(invalid(problems)) }
+    }
+
+    /// Reads every layer as far as that goes, and tells every problem: for whoever adds to them.
+    pub(crate) fn examine(&self) -> Result<(Loaded, Vec<Problem>), Failure> {
         let (path, text) = match self.read_file()? {
             Some((path, text)) => (Some(path), text),
             None => (None, String::new()),
         };
         let shown = path.as_deref().unwrap_or(Path::new(FILE_NAME));
-        let (tree, config) =
-            assemble(shown, &text, std::env::vars_os(), self.flags.clone()).map_err(invalid)?;
+        let Assembled { tree, config, problems } =
+            assemble(shown, &text, std::env::vars_os(), self.flags.clone());
         let config = anchored(config, &tree, path.as_deref());
-        Ok(Loaded { config, tree, file: path })
+        Ok((Loaded { config, tree, file: path }, problems))
     }
 
     /// Reads a text as if it were the file, with all other layers.
     pub(crate) fn read(&self, path: &Path, text: &str) -> Result<Config, Failure> {
-        let (tree, config) =
-            assemble(path, text, std::env::vars_os(), self.flags.clone()).map_err(invalid)?;
-        Ok(anchored(config, &tree, Some(path)))
+        let Assembled { tree, config, problems } =
+            assemble(path, text, std::env::vars_os(), self.flags.clone());
+        if problems.is_empty() { Ok(anchored(config, &tree, Some(path))) } else { Err(invalid(problems)) }
     }
 
     fn read_file(&self) -> Result<Option<(PathBuf, String)>, Failure> {
@@ -116,40 +122,44 @@ fn anchored(mut config: Config, table: &Table, file: Option<&Path>) -> Config {
 
 type Variables = (std::ffi::OsString, std::ffi::OsString);
 
+/// The layers together.
+struct Assembled {
+    tree: Table,
+    /// As far as it could be read.
+    config: Config,
+    problems: Vec<Problem>,
+}
+
 /// Lays the layers on each other and reads the result.
 fn assemble(
     path: &Path,
     text: &str,
     variables: impl IntoIterator<Item = Variables>,
     flags: Table,
-) -> Result<(Table, Config), Vec<Problem>> {
+) -> Assembled {
     let root = schema::inlined();
-    let (mut table, mut problems) = file::parse(path, text);
-    // What follows a syntax error is guesswork: problems found in it would mislead.
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    let (environment, more) = environment::layer(variables, &root);
+    let file::Parsed { table: mut tree, mut problems, is_garbled } = file::parse(path, text);
+    let (mut environment, more) = environment::layer(variables, &root);
     problems.extend(more);
-    tree::merge(&mut table, environment);
-    tree::merge(&mut table, flags);
-    problems.extend(schema::refuse_unknown(&mut table, &root, ""));
-    match typed::read(table.clone()) {
-        Ok(config) => {
-            problems.extend(typed::check(&config, &table));
-            if problems.is_empty() { Ok((table, config)) } else { Err(problems) }
-        }
-        Err(more) => {
-            problems.extend(more);
-            Err(problems)
-        }
+    // What follows a syntax error is guesswork: problems found in it would mislead.
+    if is_garbled {
+        problems.extend(schema::refuse_unknown(&mut environment, &root, ""));
+        return Assembled { tree, config: Config::default(), problems };
     }
+    tree::merge(&mut tree, environment);
+    tree::merge(&mut tree, flags);
+    problems.extend(schema::refuse_unknown(&mut tree, &root, ""));
+    let (config, more) = typed::read(tree.clone());
+    problems.extend(more);
+    problems.extend(typed::check(&config, &tree));
+    Assembled { tree, config, problems }
 }
 
 /// Nobody reads more problems at a time than these.
 const MAX_SHOWN_PROBLEMS: usize = 50;
 
-fn invalid(mut problems: Vec<Problem>) -> Failure {
+/// What is said of a configuration that is not accepted.
+pub(crate) fn invalid(mut problems: Vec<Problem>) -> Failure {
     problems.sort_by(|left, right| left.origin.cmp(&right.origin));
     let message = match problems.len() {
         1 => "the configuration has a problem".to_owned(),
@@ -170,9 +180,8 @@ mod tests {
 
     fn assemble_with(text: &str, variables: &[(&str, &str)], flags: Table) -> Result<Config, Vec<String>> {
         let variables = variables.iter().map(|(name, text)| (name.into(), text.into()));
-        assemble(Path::new("w.toml"), text, variables, flags)
-            .map(|(_, config)| config)
-            .map_err(|problems| problems.iter().map(ToString::to_string).collect())
+        let Assembled { config, problems, .. } = assemble(Path::new("w.toml"), text, variables, flags);
+        if problems.is_empty() { Ok(config) } else { Err(problems.iter().map(ToString::to_string).collect()) }
     }
 
     #[test]
@@ -205,6 +214,33 @@ mod tests {
     }
 
     #[test]
+    fn what_a_file_means_is_told_beside_what_it_says() {
+        let text = "[chain.a]\nid = 1\nrpc = ['http://h']\nworkers = 99999999999999999999\n[chain.b]\nid = 0\nrpc = ['http://h']\n\
+            [index.x]\nchain = 'other'\ncontract = '0x12'\nstart = 0\nevents = ['E(adress a)']\n\
+            [index.y]\nchain = 'a'\ncontract = '0x0000000000000000000000000000000000000000'\nstart = 0\nevents = ['E()', 'E()']\n";
+        let problems = assemble_with(text, &[], Table::new()).expect_err("wrong");
+        for told in [
+            "w.toml:4: workers: the number is out of range",
+            "w.toml:6: chain.b.id: ",
+            "w.toml:9: index.x.chain: there is no section `[chain.other]` (hint: known here: a, b)",
+            "w.toml:10: index.x.contract: an address is",
+            "w.toml:12: index.x.events[0]: ",
+            "w.toml:15: index.y.contract: ",
+            "w.toml:17: index.y.events: event `E()` is named twice",
+        ] {
+            assert!(problems.iter().any(|problem| problem.starts_with(told)), "no `{told}` in {problems:#?}");
+        }
+        assert_eq!(problems.len(), 7, "{problems:#?}");
+    }
+
+    #[test]
+    fn a_garbled_file_hides_no_variable() {
+        let problems = assemble_with("log = [", &[("WINDLASS_LGO__LEVEL", "x")], Table::new());
+        let problems = problems.expect_err("wrong");
+        assert!(problems.iter().any(|problem| problem.starts_with("WINDLASS_LGO__LEVEL: ")), "{problems:?}");
+    }
+
+    #[test]
     fn a_file_that_may_not_be_read_hints_at_rights() {
         let refused = ErrorKind::PermissionDenied.into();
         assert!(unreadable(Path::new("w.toml"), &refused).hint.is_some_and(|hint| hint.contains("right")));
@@ -213,8 +249,7 @@ mod tests {
     #[test]
     fn a_great_many_problems_are_counted_and_not_all_shown() {
         let text: String = (0..20_000).map(|n| format!("[sec{n}]\nkey = 1\n")).collect();
-        let problems = assemble(Path::new("w.toml"), &text, [], Table::new()).expect_err("wrong");
-        let failure = invalid(problems);
+        let failure = invalid(assemble(Path::new("w.toml"), &text, [], Table::new()).problems);
         assert_eq!(failure.message, "the configuration has 20000 problems");
         assert_eq!(failure.details.len(), MAX_SHOWN_PROBLEMS + 1);
         assert_eq!(failure.details.last().map(String::as_str), Some("… and 19950 more"));
@@ -225,8 +260,8 @@ mod tests {
         let located = |text: &str, variables: &[(&str, &str)]| {
             let variables = variables.iter().map(|(name, text)| (name.into(), text.into()));
             let file = Path::new("/etc/wind/w.toml");
-            let (table, config) = assemble(file, text, variables, Table::new()).expect("accepted");
-            let url = anchored(config, &table, Some(file)).database.url;
+            let Assembled { tree, config, .. } = assemble(file, text, variables, Table::new());
+            let url = anchored(config, &tree, Some(file)).database.url;
             serde_json::to_value(url).expect("text").as_str().expect("text").to_owned()
         };
         let current = std::env::current_dir().expect("a folder");

@@ -69,7 +69,7 @@ mod tests {
     use crate::config::{file, tree};
 
     fn problems_of(text: &str) -> (Vec<String>, toml::Table) {
-        let (mut table, _) = file::parse(std::path::Path::new("w.toml"), text);
+        let mut table = file::parse(std::path::Path::new("w.toml"), text).table;
         let problems = refuse_unknown(&mut table, &inlined(), "");
         (problems.iter().map(ToString::to_string).collect(), tree::values(&table))
     }

@@ -23,6 +23,8 @@ pub(crate) enum Content {
     Table(Table),
     /// A value.
     Value(toml::Value),
+    /// Something that is no value, as was told where it was read.
+    Unreadable,
 }
 
 /// Lays `over` on `base`: tables merge, everything else is replaced.
@@ -60,7 +62,15 @@ pub(crate) fn nearest<'t>(table: &'t Table, path: &[String]) -> Option<&'t Node>
     let node = table.get(first)?;
     match &node.content {
         Content::Table(below) => nearest(below, rest).or(Some(node)),
-        Content::Value(_) => Some(node),
+        Content::Value(_) | Content::Unreadable => Some(node),
+    }
+}
+
+/// The sections below a key, such as chains, each by its name.
+pub(crate) fn sections<'t>(table: &'t Table, key: &str) -> Option<&'t Table> {
+    match table.get(key).map(|node| &node.content) {
+        Some(Content::Table(below)) => Some(below),
+        _ => None,
     }
 }
 
@@ -68,12 +78,13 @@ pub(crate) fn nearest<'t>(table: &'t Table, path: &[String]) -> Option<&'t Node>
 pub(crate) fn values(table: &Table) -> toml::Table {
     table
         .iter()
-        .map(|(key, node)| {
+        .filter_map(|(key, node)| {
             let value = match &node.content {
                 Content::Table(below) => toml::Value::Table(values(below)),
                 Content::Value(value) => value.clone(),
+                Content::Unreadable => return None,
             };
-            (key.clone(), value)
+            Some((key.clone(), value))
         })
         .collect()
 }

@@ -16,12 +16,13 @@ use super::tree::{self, Content, Node, Table};
 use super::words;
 
 /// The most sections of one kind, such as chains or indexes.
-const MAX_NAMED: usize = 1_000;
+pub(crate) const MAX_NAMED: usize = 1_000;
 /// No section has more problems than this worth listing.
 const MAX_SECTION_PROBLEMS: usize = 100;
 
-/// Reads the sections, or reports every value that does not fit.
-pub(crate) fn read(mut table: Table) -> Result<Config, Vec<Problem>> {
+/// Reads the sections, and reports every value that does not fit. A section that has one
+/// is left out, or has its defaults.
+pub(crate) fn read(mut table: Table) -> (Config, Vec<Problem>) {
     let mut reader = Reader { problems: Vec::new() };
     let config = Config {
         database: reader.section(table.remove("database"), "database"),
@@ -31,7 +32,7 @@ pub(crate) fn read(mut table: Table) -> Result<Config, Vec<Problem>> {
         log: reader.section(table.remove("log"), "log"),
         shutdown: reader.section(table.remove("shutdown"), "shutdown"),
     };
-    if reader.problems.is_empty() { Ok(config) } else { Err(reader.problems) }
+    (config, reader.problems)
 }
 
 struct Reader {
@@ -79,6 +80,7 @@ impl Reader {
                 self.problems.push(Problem::new(node.origin, "", message));
                 None
             }
+            Content::Unreadable => None,
         }
     }
 
@@ -86,7 +88,7 @@ impl Reader {
     /// rest is read again, so that one mistake does not hide the next.
     fn part<T: DeserializeOwned>(&mut self, node: Node, path: &str) -> Option<T> {
         let (origin, mut table) = self.table(node, path)?;
-        let mut taken = Taken::default();
+        let mut taken = Taken::unreadable(&mut table);
         for _ in 0..MAX_SECTION_PROBLEMS {
             let error = match serde_path_to_error::deserialize(tree::values(&table)) {
                 Ok(part) => return taken.is_empty().then_some(part),
@@ -119,6 +121,13 @@ struct Taken {
 }
 
 impl Taken {
+    /// What was no value to begin with, and told so.
+    fn unreadable(table: &mut Table) -> Self {
+        let is_unreadable = |_: &String, node: &mut Node| matches!(node.content, Content::Unreadable);
+        let fields = table.extract_if(.., is_unreadable).map(|(key, _)| key).collect();
+        Self { fields, ..Self::default() }
+    }
+
     fn is_empty(&self) -> bool {
         self.fields.is_empty() && self.entries.is_empty()
     }
@@ -174,7 +183,7 @@ fn entry_of(place: &[&Segment]) -> Option<usize> {
     }
 }
 
-/// Checks what no single value can say.
+/// Checks what no single value can say, of what could be read.
 pub(crate) fn check(config: &Config, table: &Table) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut seen = BTreeMap::new();
@@ -196,11 +205,11 @@ mod tests {
     use crate::config::file;
 
     fn table(text: &str) -> Table {
-        file::parse(std::path::Path::new("w.toml"), text).0
+        file::parse(std::path::Path::new("w.toml"), text).table
     }
 
     fn problems(text: &str) -> Vec<String> {
-        let problems = read(table(text)).expect_err("wrong");
+        let problems = read(table(text)).1;
         let mut shown: Vec<String> = problems.iter().map(ToString::to_string).collect();
         shown.sort();
         shown
@@ -210,7 +219,7 @@ mod tests {
     fn one_mistake_does_not_hide_the_next() {
         let text = "[log]\nlevel = 'loud'\nformat = 'xml'\n[chain.a]\nid = 'x'\nrpc = ['http://h', 'ftp://h']
 [chain.b]\nid = 2\n[chain.C]\nid = 1\nrpc = ['http://h']\n[shutdown]\nlimit = 30\n";
-        let problems = read(table(text)).expect_err("wrong");
+        let problems = read(table(text)).1;
         let mut places: Vec<String> =
             problems.iter().map(|problem| format!("{} {}", problem.origin, problem.path)).collect();
         places.sort();
@@ -231,8 +240,7 @@ mod tests {
     #[test]
     fn every_entry_that_does_not_fit_is_named_as_it_is_written() {
         let text = "[chain.a]\nid = 1\nrpc = ['no', 'http://h', 2, 'http://h', 'env:']\n[chain.b]\nid = 2\nrpc = [1, 2]";
-        let places: Vec<String> =
-            read(table(text)).expect_err("wrong").into_iter().map(|problem| problem.path).collect();
+        let places: Vec<String> = read(table(text)).1.into_iter().map(|problem| problem.path).collect();
         assert_eq!(
             places,
             ["chain.a.rpc[0]", "chain.a.rpc[2]", "chain.a.rpc[4]", "chain.b.rpc[0]", "chain.b.rpc[1]"]
@@ -259,7 +267,7 @@ mod tests {
         let chains = |count: usize| -> String {
             (1..=count).map(|n| format!("[chain.c{n}]\nid = {n}\nrpc = ['http://h']\n")).collect()
         };
-        assert!(read(table(&chains(MAX_NAMED))).is_ok());
+        assert_eq!(read(table(&chains(MAX_NAMED))).1, []);
         let problems = problems(&chains(MAX_NAMED + 1));
         assert!(problems[0].ends_with("chain: there may be 1000 sections, not 1001"), "{problems:?}");
     }
@@ -267,7 +275,7 @@ mod tests {
     #[test]
     fn two_chains_of_one_id_are_a_mistake() {
         let table = table("[chain.a]\nid = 1\nrpc = ['http://h']\n[chain.b]\nid = 1\nrpc = ['http://h']");
-        let config = read(table.clone()).expect("typed");
+        let (config, _) = read(table.clone());
         let problems: Vec<String> = check(&config, &table).iter().map(ToString::to_string).collect();
         assert_eq!(problems, ["w.toml:5: chain.b.id: `a` has the id 1 already"]);
     }

@@ -18,6 +18,7 @@ use windlass_engine::collect::catalog::{Catalog, CatalogEntry, Emitter};
 use windlass_engine::collect::chain::{CollectOptions, CollectedChain};
 use windlass_engine::collect::error::CollectError;
 use windlass_engine::collect::head::Follower;
+use windlass_engine::collect::health::report::Reporter;
 
 use super::world::World;
 use crate::failure::Failure;
@@ -35,12 +36,22 @@ const EVENT: &str = "FeesCollected(address indexed token, address indexed integr
 pub(super) struct Collector {
     follower: Follower,
     backfiller: Backfiller,
+    reporter: Reporter,
 }
 
 impl Collector {
     /// Collects until told to stop.
     pub(super) async fn run(self, shutdown: CancellationToken) -> Result<(), CollectError> {
-        tokio::try_join!(self.follower.run(shutdown.clone()), self.backfiller.run(shutdown)).map(drop)
+        let reported = async {
+            self.reporter.run(shutdown.clone()).await;
+            Ok(())
+        };
+        let collected = tokio::try_join!(
+            self.follower.run(shutdown.clone()),
+            self.backfiller.run(shutdown.clone()),
+            reported
+        );
+        collected.map(drop)
     }
 }
 
@@ -73,7 +84,8 @@ pub(super) async fn new(world: &World, store: Arc<dyn Store>) -> Result<Collecto
         CollectedChain::new(options, store, reader, Catalog::new(chain, [entry])).map_err(unexpected)?;
     let collected = Arc::new(collected);
     let backfiller = Backfiller::new(collected.clone(), owner("past")?);
-    Ok(Collector { follower: Follower::new(collected, None), backfiller })
+    let reporter = Reporter::new(collected.clone());
+    Ok(Collector { follower: Follower::new(collected, None), backfiller, reporter })
 }
 
 /// The demo's chain id.

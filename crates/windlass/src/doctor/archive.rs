@@ -20,20 +20,29 @@ pub(super) async fn examine(probe: &Probe, head: u64) -> Finding {
                 "history cannot be collected from a pruned node; name another endpoint as well",
             );
         }
-        Err(error) => return probe.failed(error),
+        Err(error) => return probe.failed_for("its first blocks", error),
     }
-    if has_state(probe, 0).await {
-        return probe.ok("keeps all blocks and all state (archive)");
-    }
-    for depth in DEPTHS.into_iter().filter(|depth| *depth < head) {
-        if has_state(probe, head - depth).await {
-            return probe.ok(format_args!("keeps all blocks, and state for {depth} blocks at least"));
-        }
-    }
-    probe.ok("keeps all blocks, and state for fewer than 128")
+    state(probe, head).await.unwrap_or_else(|error| probe.failed_for("the state of old blocks", error))
 }
 
-async fn has_state(probe: &Probe, block: u64) -> bool {
-    let balance: Result<_, RpcError> = probe.rpc.balance(Address::ZERO, BlockTag::Number(block)).await;
-    balance.is_ok()
+/// How far back state goes.
+async fn state(probe: &Probe, head: u64) -> Result<Finding, RpcError> {
+    if has_state(probe, 0).await? {
+        return Ok(probe.ok("keeps all blocks and all state (archive)"));
+    }
+    for depth in DEPTHS.into_iter().filter(|depth| *depth < head) {
+        if has_state(probe, head - depth).await? {
+            return Ok(probe.ok(format_args!("keeps all blocks, and state for {depth} blocks at least")));
+        }
+    }
+    Ok(probe.ok("keeps all blocks, and state for fewer than 128"))
+}
+
+/// Whether the endpoint has it. One that cannot be asked says nothing about that.
+async fn has_state(probe: &Probe, block: u64) -> Result<bool, RpcError> {
+    match probe.rpc.balance(Address::ZERO, BlockTag::Number(block)).await {
+        Ok(_) => Ok(true),
+        Err(RpcError::Refused { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
 }

@@ -128,7 +128,7 @@ impl Probe {
                 findings.push(logs::examine(self, head.block.number).await);
             }
             Ok(None) => findings.push(self.warning("has no blocks", "is the node still starting?")),
-            Err(error) => findings.push(self.failed(error)),
+            Err(error) => findings.push(self.failed_for("its head", error)),
         }
         findings
     }
@@ -156,6 +156,13 @@ impl Probe {
 
     pub(super) fn failed(&self, error: RpcError) -> Finding {
         Finding::failed(self.asked.subject(), error)
+    }
+
+    /// The same, with what was asked for.
+    pub(super) fn failed_for(&self, what: &str, error: RpcError) -> Finding {
+        let failure = Failure::from(error);
+        let message = format!("{}, when it was asked for {what}", failure.message);
+        self.failure(Failure { message, ..failure })
     }
 
     fn wrong_chain(&self, found: ChainId) -> Finding {

@@ -1,5 +1,6 @@
 //! Whether an endpoint knows which blocks are final.
 
+use windlass_chain::evm::RpcError;
 use windlass_core::reader::BlockTag;
 
 use super::chain::Probe;
@@ -23,6 +24,10 @@ pub(super) async fn examine(probe: &Probe, finality: Finality, head: u64) -> Opt
             format_args!("has no {name} block"),
             "nothing is final until it has one; a depth in `finality` does without",
         ),
+        // An endpoint in trouble says nothing about the tag.
+        Err(error) if !matches!(error, RpcError::Refused { .. }) => {
+            probe.failed_for(&format!("its {name} block"), error)
+        }
         Err(error) => {
             let failure = Failure::from(error);
             let message = format!("does not know the tag `{name}`: {}", failure.message);

@@ -4,7 +4,7 @@ use futures_util::{StreamExt, stream};
 use windlass_core::chain::Address;
 use windlass_core::index::Start;
 use windlass_core::range::BlockRange;
-use windlass_core::reader::{BlockTag, ChainReader, LogFilter, LogSpan};
+use windlass_core::reader::{BlockTag, ChainErrorKind, ChainReader, LogFilter, LogSpan};
 
 use super::progress::Progress;
 use super::report::Finding;
@@ -90,10 +90,13 @@ async fn first_logs(subject: &str, endpoints: &Endpoints, draft: &Draft) -> Find
     match endpoints.pool.logs(LogSpan::Range(range), &filter).await {
         Ok(_) => Finding::ok(subject, format!("logs of its first block {start} can be had")),
         Err(error) => {
+            // Only one that has answered may have pruned them; others say nothing about logs.
+            let is_answer = matches!(error.kind, ChainErrorKind::Refused | ChainErrorKind::UnknownBlock);
             let failure = Failure::from(error);
             let message = format!("logs of its first block {start} cannot be had: {}", failure.message);
+            let failure = Failure { message, ..failure };
             let hint = "an endpoint that has pruned them cannot collect the past; name another as well";
-            Finding::failed(subject, Failure { message, ..failure }.hint(hint))
+            Finding::failed(subject, if is_answer { failure.hint(hint) } else { failure })
         }
     }
 }

@@ -28,7 +28,9 @@ pub(super) async fn examine(probe: &Probe, head: u64) -> Finding {
             Err(RpcError::RangeTooLarge { advice, .. }) => {
                 return limited(probe, granted, advice);
             }
-            Err(error) if granted == 0 => return probe.failed(error),
+            Err(error) if granted == 0 || is_trouble(&error) => {
+                return probe.failed_for("logs", error);
+            }
             Err(_) => return limited(probe, granted, RangeAdvice::Smaller),
         }
         if range.from == 0 {
@@ -36,6 +38,17 @@ pub(super) async fn examine(probe: &Probe, head: u64) -> Finding {
         }
     }
     probe.ok(format_args!("grants log ranges of {granted} blocks at least"))
+}
+
+/// Whether it says something about the endpoint, and nothing about the range. What takes
+/// too long may well be too large.
+const fn is_trouble(error: &RpcError) -> bool {
+    matches!(
+        error,
+        RpcError::Connection { .. }
+            | RpcError::RateLimited { .. }
+            | RpcError::Status { status: 500..=599, .. }
+    )
 }
 
 fn limited(probe: &Probe, granted: u64, advice: RangeAdvice) -> Finding {
@@ -50,4 +63,18 @@ fn limited(probe: &Probe, granted: u64, advice: RangeAdvice) -> Finding {
             .warning(words, "history will take many requests; another endpoint or plan may grant more");
     }
     probe.ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_the_matter_with_an_endpoint_is_no_limit_of_ranges() {
+        let place = || "here".to_owned();
+        assert!(is_trouble(&RpcError::Status { place: place(), status: 503 }));
+        assert!(is_trouble(&RpcError::Connection { place: place(), reason: String::new() }));
+        assert!(!is_trouble(&RpcError::Status { place: place(), status: 400 }));
+        assert!(!is_trouble(&RpcError::Timeout { place: place(), limit_ms: 1 }));
+    }
 }

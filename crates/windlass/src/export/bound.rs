@@ -36,6 +36,17 @@ impl FromStr for Bound {
 }
 
 impl Bound {
+    /// Whether nothing can lie between this, from where on, and another, up to where. Of a
+    /// block and a time nobody can tell.
+    pub(crate) const fn is_behind(self, to: Self) -> bool {
+        match (self, to) {
+            (Self::Block(from), Self::Block(to)) => from > to,
+            // The time itself is not included.
+            (Self::Time(from), Self::Time(to)) => from >= to,
+            _ => false,
+        }
+    }
+
     /// Only rows from here on.
     pub(super) fn at_least(&self) -> Condition {
         self.condition(Comparison::AtLeast, Comparison::AtLeast)
@@ -72,6 +83,18 @@ mod tests {
         }
         for text in ["", "-1", "yesterday", "2025-13-01", "1.5", "9223372036854775808"] {
             assert_eq!(text.parse::<Bound>(), Err(BoundError), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_end_before_the_beginning_is_noticed() {
+        use Bound::{Block, Time};
+        for (from, to) in [(Block(8), Block(7)), (Time(8), Time(7)), (Time(8), Time(8))] {
+            assert!(from.is_behind(to), "{from:?} {to:?}");
+        }
+        for (from, to) in [(Block(7), Block(7)), (Time(7), Time(8)), (Block(8), Time(7)), (Time(8), Block(7))]
+        {
+            assert!(!from.is_behind(to), "{from:?} {to:?}");
         }
     }
 

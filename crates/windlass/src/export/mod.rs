@@ -6,7 +6,7 @@
 //! | this | which table, from where to where, and the pages |
 //! | [`bound`] | `--from` and `--to` |
 //! | [`csv`], [`ndjson`], [`parquet`] | a format each |
-//! | [`target`] | standard output, or a file that is there whole or not at all |
+//! | [`target`] | standard output, a file that is there whole or not at all, a device |
 
 pub(crate) mod bound;
 mod csv;
@@ -18,6 +18,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use windlass_core::code::Code;
+use windlass_core::error::StoreError;
 use windlass_core::row_query::{Condition, MAX_ROW_PAGE, RowOrder, RowQuery};
 use windlass_core::store::Store;
 use windlass_core::table::{EventRow, Identifier, TableSpec};
@@ -58,14 +59,34 @@ trait RowWriter: Send {
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
+/// Why rows stopped coming, or going.
+pub(crate) enum Trouble {
+    /// They could not be read.
+    Store(StoreError),
+    /// They could not be written.
+    Output(io::Error),
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
 impl Export {
-    /// Writes every row; says how many there were.
+    /// Writes every row of a table; says how many there were.
     pub(crate) async fn write<W: Write + Send>(
         &self,
         store: &dyn Store,
+        table: Arc<TableSpec>,
         out: &mut W,
-    ) -> Result<u64, Failure> {
-        let table = self.table(store).await?;
+    ) -> Result<u64, Trouble> {
         let mut writer: Box<dyn RowWriter + '_> = match self.format {
             Format::Csv => Box::new(csv::Csv::begin(table.clone(), out)?),
             Format::Ndjson => Box::new(ndjson::Ndjson::begin(table.clone(), out)),
@@ -95,7 +116,8 @@ impl Export {
         from.chain(self.to.iter().map(Bound::at_most)).collect()
     }
 
-    async fn table(&self, store: &dyn Store) -> Result<Arc<TableSpec>, Failure> {
+    /// The table that is meant.
+    pub(crate) async fn table(&self, store: &dyn Store) -> Result<Arc<TableSpec>, Failure> {
         let all: Vec<Arc<TableSpec>> = store.list_tables().await?.into_iter().map(|info| info.spec).collect();
         let of_index: Vec<Arc<TableSpec>> =
             all.iter().filter(|table| table.index == self.index).cloned().collect();

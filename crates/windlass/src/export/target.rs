@@ -1,91 +1,120 @@
-//! Where an export goes: standard output, or a file. A file is there whole or not at
-//! all: what is not finished has another name, and is gone when it fails.
+//! Where an export goes: standard output, a file, or what a device or a pipe leads to.
+//! A file is there whole or not at all; nothing else is ever replaced.
 
-use std::fs::File;
+use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
 use crate::failure::Failure;
+use crate::output::file::WholeFile;
 
 /// Where rows go.
-pub(crate) enum Target {
+pub(crate) struct Target {
+    out: Out,
+    /// As it was typed; `None` for standard output.
+    path: Option<PathBuf>,
+}
+
+enum Out {
     /// To standard output.
     Stdout(BufWriter<io::Stdout>),
-    /// To a file that takes its name in the end.
-    File {
-        /// What is written so far.
-        file: BufWriter<NamedTempFile>,
-        /// The name.
-        path: PathBuf,
-        /// Whether it may take the place of another.
-        force: bool,
-    },
+    /// To a device or a pipe, which stays what it is.
+    Through(BufWriter<File>),
+    /// To a file that is not there yet.
+    New(BufWriter<WholeFile>),
+    /// To a file that takes the place of another.
+    Instead(BufWriter<WholeFile>),
 }
 
 impl Target {
     /// Standard output, or a file that is not there yet, unless another may be replaced.
+    /// Links are followed. Opening a pipe waits for somebody who reads.
     pub(crate) fn open(path: Option<&Path>, force: bool) -> Result<Self, Failure> {
-        let Some(path) = path else { return Ok(Self::Stdout(BufWriter::new(io::stdout()))) };
-        if !force && path.exists() {
-            return Err(unwritable(path, &ErrorKind::AlreadyExists.into()));
+        let out = match path {
+            None => Ok(Out::Stdout(BufWriter::new(io::stdout()))),
+            Some(path) => Out::open(path, force),
+        };
+        let path = path.map(Path::to_owned);
+        match out {
+            Ok(out) => Ok(Self { out, path }),
+            Err(error) => Err(unwritable(path.as_deref(), error)),
         }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let prefix = format!(".{}.", path.file_name().unwrap_or_default().to_string_lossy());
-        let file = tempfile::Builder::new()
-            .prefix(&prefix)
-            .permissions(permissions())
-            .tempfile_in(folder)
-            .map_err(|error| unwritable(path, &error))?;
-        Ok(Self::File { file: BufWriter::new(file), path: path.to_owned(), force })
     }
 
-    /// Gives the file its name.
+    /// Writes what is left, and gives the file its name.
     pub(crate) fn finish(self) -> Result<(), Failure> {
+        self.out.finish().map_err(|error| unwritable(self.path.as_deref(), error))
+    }
+
+    /// Why it could not be written to.
+    pub(crate) fn trouble(&self, error: io::Error) -> Failure {
+        unwritable(self.path.as_deref(), error)
+    }
+}
+
+impl Out {
+    fn open(path: &Path, force: bool) -> io::Result<Self> {
+        let there = match path.metadata() {
+            Ok(there) => Some(there.file_type()),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        match there {
+            None => WholeFile::begin(path).map(BufWriter::new).map(Self::New),
+            Some(kind) if kind.is_dir() => Err(ErrorKind::IsADirectory.into()),
+            Some(kind) if !force && !takes_anything(kind) => Err(ErrorKind::AlreadyExists.into()),
+            Some(kind) if kind.is_file() => WholeFile::begin(path).map(BufWriter::new).map(Self::Instead),
+            Some(_) => OpenOptions::new().write(true).open(path).map(BufWriter::new).map(Self::Through),
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        let whole = |file: BufWriter<WholeFile>| file.into_inner().map_err(|error| error.into_error());
         match self {
-            Self::Stdout(mut out) => Ok(out.flush()?),
-            Self::File { file, path, force } => {
-                let fail = |error: &io::Error| unwritable(&path, error);
-                let file = file.into_inner().map_err(|error| fail(error.error()))?;
-                file.as_file().sync_all().map_err(|error| fail(&error))?;
-                let named: Result<File, _> =
-                    if force { file.persist(&path) } else { file.persist_noclobber(&path) };
-                named.map(drop).map_err(|error| fail(&error.error))
-            }
+            Self::Stdout(mut out) => out.flush(),
+            Self::Through(mut out) => out.flush(),
+            Self::New(file) => whole(file)?.create(),
+            Self::Instead(file) => whole(file)?.replace(),
+        }
+    }
+
+    fn writer(&mut self) -> &mut dyn Write {
+        match self {
+            Self::Stdout(out) => out,
+            Self::Through(out) => out,
+            Self::New(file) | Self::Instead(file) => file,
         }
     }
 }
 
-/// The rights of a new file, as anybody would make it.
-fn permissions() -> std::fs::Permissions {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::Permissions::from_mode(0o666)
+/// Whether something loses nothing by being written to: pipes, terminals, `/dev/null`.
+fn takes_anything(kind: FileType) -> bool {
+    kind.is_fifo() || kind.is_char_device()
 }
 
 impl Write for Target {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Stdout(out) => out.write(bytes),
-            Self::File { file, .. } => file.write(bytes),
-        }
+        self.out.writer().write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Stdout(out) => out.flush(),
-            Self::File { file, .. } => file.flush(),
-        }
+        self.out.writer().flush()
     }
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    let path = path.display();
+fn unwritable(path: Option<&Path>, error: io::Error) -> Failure {
+    let Some(path) = path.map(Path::display) else { return error.into() };
     match error.kind() {
         ErrorKind::AlreadyExists => {
             Failure::refused(format_args!("`{path}` is there already")).hint("--force replaces it")
         }
-        _ => Failure::unexpected(format_args!("cannot write `{path}`: {error}"))
+        ErrorKind::IsADirectory => {
+            Failure::refused(format_args!("`{path}` is a folder")).hint("name a file in it")
+        }
+        // Whoever read the pipe has seen enough.
+        ErrorKind::BrokenPipe => error.into(),
+        _ => Failure::refused(format_args!("cannot write `{path}`: {error}"))
             .hint("check the folder, its rights and its space"),
     }
 }

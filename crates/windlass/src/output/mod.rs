@@ -6,6 +6,7 @@
 
 pub(crate) mod exit;
 pub(crate) mod failure;
+pub(crate) mod file;
 pub(crate) mod human;
 pub(crate) mod log;
 pub(crate) mod style;

@@ -1,90 +1,152 @@
 //! The loops of one chain: one follows its head, several go over its past, and what
-//! was learned of its endpoints is kept.
+//! was learned of its endpoints is kept. They begin when the chain's gate opens.
 
 use std::sync::Arc;
 
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 use windlass_chain::evm::EvmPool;
 use windlass_core::name::Owner;
 use windlass_core::store::Store;
 use windlass_engine::collect::backfill::Backfiller;
 use windlass_engine::collect::chain::CollectedChain;
 use windlass_engine::collect::head::Follower;
+use windlass_engine::collect::health::report::Reporter;
 use windlass_engine::supervise::Supervisor;
 
+use super::gate::Gate;
 use crate::collect::draft::Draft;
 use crate::collect::endpoints::Endpoints;
+use crate::collect::hurdle::Hurdle;
 use crate::collect::learned::Keeper;
 use crate::collect::ledger::{self, unnamed};
-use crate::collect::metered::Metered;
 use crate::collect::metrics::Collected;
+use crate::collect::preflight::Known;
 use crate::collect::prepare;
 use crate::config::chain::Chain;
 use crate::failure::Failure;
 
-/// A chain that is ready to be collected.
+/// A chain that is about to be collected.
 pub(super) struct ChainCrew {
-    chain: Arc<CollectedChain>,
-    endpoints: Endpoints,
+    gate: Gate,
+    /// What keeps the gate shut.
+    hurdle: Option<Hurdle>,
     keeper: Keeper<EvmPool>,
-    owner: String,
     workers: u64,
-    indexes: Vec<String>,
+}
+
+/// A chain's loops wait for this.
+type Ready = watch::Receiver<Option<Arc<CollectedChain>>>;
+
+/// What several chains share.
+pub(super) struct Shared {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) drafts: Arc<[Draft]>,
+    pub(super) known: Arc<Known>,
+    /// Who this process is.
+    pub(super) owner: String,
 }
 
 impl ChainCrew {
-    /// Makes the chain's tables and restores what is known of its endpoints.
+    /// Restores what is known of the chain's endpoints.
     pub(super) async fn assemble(
-        store: Arc<dyn Store>,
-        endpoints: Endpoints,
+        shared: &Shared,
+        endpoints: Arc<Endpoints>,
         section: &Chain,
-        drafts: &[Draft],
-        owner: &str,
+        ready: watch::Sender<Option<Arc<CollectedChain>>>,
     ) -> Result<Self, Failure> {
-        let catalog = prepare::catalog(&*store, &endpoints, drafts).await?;
-        let owner = format!("{owner}/{}", endpoints.name);
-        let options = prepare::options(section, Owner::new(owner.clone()).map_err(unnamed)?);
+        let Shared { store, drafts, known, owner } = shared;
+        let owner = Owner::new(format!("{owner}/{}", endpoints.name)).map_err(unnamed)?;
         let names = ledger::names(endpoints.id)?;
-        let keeper = Keeper::restored(store.clone(), names.learned, endpoints.pool.clone()).await?;
-        let reader = Arc::new(Metered::new(endpoints.name.to_string(), endpoints.pool.clone()));
-        let chain = CollectedChain::new(options, store, reader, catalog).map_err(unnamed)?;
-        let indexes = drafts.iter().filter(|draft| draft.chain() == endpoints.id);
-        let indexes = indexes.map(|draft| draft.name.to_string()).collect();
-        let (chain, workers) = (Arc::new(chain), section.workers.get());
-        Ok(Self { chain, endpoints, keeper, owner, workers, indexes })
+        let learned = names.learned.clone();
+        let keeper = Keeper::restored(store.clone(), learned, endpoints.pool.clone()).await?;
+        let gate = Gate {
+            store: store.clone(),
+            endpoints,
+            drafts: drafts.clone(),
+            options: prepare::options(section, owner),
+            names,
+            known: known.clone(),
+            ready,
+        };
+        Ok(Self { gate, hurdle: None, keeper, workers: section.workers.get() })
+    }
+
+    /// Opens the gate, unless something is known to stand in the way. What does so then
+    /// ends it, but for silence where that `may_pass`.
+    pub(super) async fn open(&mut self, hurdle: Option<Hurdle>, may_pass: bool) -> Result<(), Failure> {
+        let hurdle = match hurdle {
+            Some(hurdle) => Some(hurdle),
+            None => self.gate.open().await.err(),
+        };
+        match hurdle {
+            Some(Hurdle::Silent(failure)) if may_pass => self.hurdle = Some(Hurdle::Silent(failure)),
+            Some(hurdle) => return Err(hurdle.into()),
+            None => {}
+        }
+        Ok(())
     }
 
     /// Says what is about to be collected, and from whom.
     pub(super) fn announce(&self) {
-        let places: Vec<String> = self.endpoints.pool.status().into_iter().map(|one| one.place).collect();
-        let (chain, endpoints, indexes) = (&self.endpoints.name, places.join(", "), self.indexes.join(", "));
-        tracing::info!(%chain, id = %self.endpoints.id, endpoints, indexes, "collecting");
-    }
-
-    /// What is counted of it.
-    pub(super) fn collected(&self) -> Collected {
-        let (name, pool) = (self.endpoints.name.to_string(), self.endpoints.pool.clone());
-        Collected { name, pool, chain: self.chain.clone() }
+        let endpoints = &self.gate.endpoints;
+        let places: Vec<String> = endpoints.pool.status().into_iter().map(|one| one.place).collect();
+        let indexes = self.gate.drafts.iter().filter(|draft| draft.chain() == endpoints.id);
+        let indexes: Vec<String> = indexes.map(|draft| draft.name.to_string()).collect();
+        let (chain, places, indexes) = (&endpoints.name, places.join(", "), indexes.join(", "));
+        if self.hurdle.is_none() {
+            tracing::info!(%chain, id = %endpoints.id, endpoints = places, indexes, "collecting");
+        }
     }
 
     /// Starts every loop.
     pub(super) fn start(self, supervisor: &mut Supervisor) -> Result<(), Failure> {
-        let name = &self.endpoints.name;
-        let heads = self.endpoints.heads()?;
-        let follower = Follower::new(self.chain.clone(), heads.as_ref().map(|heads| heads.receiver()));
+        let Self { gate, hurdle, keeper, workers } = self;
+        let (name, ready) = (gate.endpoints.name.clone(), gate.ready.subscribe());
+        let heads = gate.endpoints.heads()?;
+        let waiting = ready.clone();
         supervisor.spawn(format!("head of {name}"), |shutdown| async move {
             // News come for as long as this is held.
-            let _heads = heads;
-            Ok(follower.run(shutdown).await?)
+            let news = heads.as_ref().map(|heads| heads.receiver());
+            match opened(waiting, &shutdown).await {
+                Some(chain) => Ok(Follower::new(chain, news).run(shutdown).await?),
+                None => Ok(()),
+            }
         });
-        for number in 1..=self.workers {
-            let owner = Owner::new(format!("{}/{number}", self.owner)).map_err(unnamed)?;
-            let backfiller = Backfiller::new(self.chain.clone(), owner);
-            let task = format!("past of {name}, worker {number}");
-            supervisor.spawn(task, |shutdown| async move { Ok(backfiller.run(shutdown).await?) });
+        for number in 1..=workers {
+            let owner = Owner::new(format!("{}/{number}", gate.options.owner)).map_err(unnamed)?;
+            let (task, waiting) = (format!("past of {name}, worker {number}"), ready.clone());
+            supervisor.spawn(task, |shutdown| async move {
+                match opened(waiting, &shutdown).await {
+                    Some(chain) => Ok(Backfiller::new(chain, owner).run(shutdown).await?),
+                    None => Ok(()),
+                }
+            });
         }
-        let keeper = self.keeper;
+        supervisor.spawn(format!("health of {name}"), |shutdown| async move {
+            if let Some(chain) = opened(ready, &shutdown).await {
+                Reporter::new(chain).run(shutdown).await;
+            }
+            Ok(())
+        });
         let task = format!("endpoints of {name}");
         supervisor.spawn(task, |shutdown| async move { Ok(keeper.run(shutdown).await?) });
+        if let Some(hurdle) = hurdle {
+            let task = format!("start of {name}");
+            supervisor.spawn(task, |shutdown| async move { Ok(gate.run(hurdle, shutdown).await?) });
+        }
         Ok(())
     }
+}
+
+/// The chain once its gate is open; nothing when it is all over before that.
+async fn opened(mut ready: Ready, shutdown: &CancellationToken) -> Option<Arc<CollectedChain>> {
+    let open = shutdown.run_until_cancelled(ready.wait_for(Option::is_some)).await?;
+    open.ok()?.clone()
+}
+
+/// What is counted of a chain, and the way to tell when it can be.
+pub(super) fn collected(endpoints: &Endpoints) -> (Collected, watch::Sender<Option<Arc<CollectedChain>>>) {
+    let (ready, chain) = watch::channel(None);
+    (Collected { name: endpoints.name.to_string(), pool: endpoints.pool.clone(), chain }, ready)
 }

@@ -12,14 +12,14 @@ use windlass_engine::supervise::Supervisor;
 use windlass_engine::upkeep::Upkeep;
 
 use super::RunOptions;
-use super::chain::ChainCrew;
+use super::chain::{self, ChainCrew};
+use super::probe;
 use super::role::Role;
-use crate::collect::draft::Draft;
-use crate::collect::endpoints::Endpoints;
+use super::wanted::Wanted;
 use crate::collect::metrics::{self, Collected};
 use crate::collect::progress::watch::Watcher;
 use crate::collect::progress::{Known, Told};
-use crate::collect::{preflight, view};
+use crate::collect::view;
 use crate::compose::store::{self, Access};
 use crate::config::Config;
 use crate::failure::Failure;
@@ -28,6 +28,7 @@ use crate::failure::Failure;
 pub(super) struct Crew {
     pub(super) store: Arc<dyn Store>,
     chains: Vec<ChainCrew>,
+    collected: Vec<Collected>,
     api: Option<Api>,
     watcher: Option<Watcher>,
     has_upkeep: bool,
@@ -37,18 +38,26 @@ impl Crew {
     /// Checks everything, opens the store, and takes the port.
     pub(super) async fn assemble(options: &RunOptions) -> Result<Self, Failure> {
         let (config, plays) = (&options.config, |role| options.roles.contains(&role));
-        let (drafts, endpoints) =
-            if plays(Role::Collect) { checked(config).await? } else { Default::default() };
+        let wanted = if plays(Role::Collect) { Wanted::checked(config).await? } else { Wanted::default() };
         let store = store::open(&config.database, Access::Work).await?;
+        if plays(Role::Collect) || plays(Role::Upkeep) {
+            probe::write(&*store).await?;
+        }
+        wanted.fit(&*store).await?;
+        let (collected, ready): (Vec<_>, Vec<_>) =
+            wanted.chains.iter().map(|chain| chain::collected(&chain.endpoints)).unzip();
         let is_watched = plays(Role::Collect) || plays(Role::Api);
         let watcher =
             if is_watched { Some(Watcher::new(store.clone(), Known::of(config)).await?) } else { None };
         let api = match &watcher {
-            Some(watcher) if plays(Role::Api) => Some(bind(config, store.clone(), watcher).await?),
+            Some(watcher) if plays(Role::Api) => {
+                let told = Told::new(watcher.subscribe(), collected.clone());
+                Some(bind(config, store.clone(), told).await?)
+            }
             _ => None,
         };
-        let chains = chains(config, &store, endpoints, &drafts).await?;
-        Ok(Self { store, chains, api, watcher, has_upkeep: plays(Role::Upkeep) })
+        let chains = wanted.assemble(config, &store, ready).await?;
+        Ok(Self { store, chains, collected, api, watcher, has_upkeep: plays(Role::Upkeep) })
     }
 
     /// Says what is about to run, and where.
@@ -69,12 +78,11 @@ impl Crew {
 
     /// Starts every task.
     pub(super) fn start(self, supervisor: &mut Supervisor) -> Result<(), Failure> {
-        let collected: Vec<Collected> = self.chains.iter().map(ChainCrew::collected).collect();
         for chain in self.chains {
             chain.start(supervisor)?;
         }
         if let Some(watcher) = self.watcher {
-            watch(watcher, collected, supervisor);
+            watch(watcher, self.collected, supervisor);
         }
         if let Some(api) = self.api {
             supervisor.spawn("api", |shutdown| async move {
@@ -90,39 +98,8 @@ impl Crew {
     }
 }
 
-/// The configured indexes, and the endpoints of their chains: the right chain, with
-/// the contracts on it.
-async fn checked(config: &Config) -> Result<(Vec<Draft>, Vec<Endpoints>), Failure> {
-    let drafts = Draft::all(config)?;
-    let wanted =
-        config.chain.iter().filter(|(name, _)| drafts.iter().any(|draft| draft.chain_name == **name));
-    let endpoints =
-        wanted.map(|(name, chain)| Endpoints::open(name, chain)).collect::<Result<Vec<_>, _>>()?;
-    if !endpoints.is_empty() {
-        let known = preflight::known(&config.database, &endpoints).await;
-        preflight::check(&endpoints, &drafts, &known).await?;
-    }
-    Ok((drafts, endpoints))
-}
-
-async fn chains(
-    config: &Config,
-    store: &Arc<dyn Store>,
-    endpoints: Vec<Endpoints>,
-    drafts: &[Draft],
-) -> Result<Vec<ChainCrew>, Failure> {
-    // The same name never stands for two processes, or for two runs of one.
-    let owner = format!("{}-{:08x}", std::process::id(), rand::random::<u32>());
-    let mut chains = Vec::with_capacity(endpoints.len());
-    for endpoints in endpoints {
-        let Some(section) = config.chain.get(&endpoints.name) else { continue };
-        chains.push(ChainCrew::assemble(store.clone(), endpoints, section, drafts, &owner).await?);
-    }
-    Ok(chains)
-}
-
-async fn bind(config: &Config, store: Arc<dyn Store>, watcher: &Watcher) -> Result<Api, Failure> {
-    let told = Arc::new(Told::new(watcher.subscribe()));
+async fn bind(config: &Config, store: Arc<dyn Store>, told: Told) -> Result<Api, Failure> {
+    let told = Arc::new(told);
     let handle = metrics::install()
         .map_err(|error| Failure::unexpected(format_args!("numbers cannot be kept: {error}")))?;
     let parts = ApiParts {
@@ -131,7 +108,8 @@ async fn bind(config: &Config, store: Arc<dyn Store>, watcher: &Watcher) -> Resu
         metrics: Some(handle),
         ..ApiParts::new(store)
     };
-    let options = ApiOptions { listen: config.api.listen.0, ..ApiOptions::default() };
+    let hosts = config.api.hosts.iter().map(|host| host.0.clone()).collect();
+    let options = ApiOptions { listen: config.api.listen.0, hosts, ..ApiOptions::default() };
     Api::bind(options, parts).await.map_err(|error| {
         let source = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
         Failure::coded(error.code(), format_args!("{error}{source}"))

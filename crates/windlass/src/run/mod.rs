@@ -8,11 +8,17 @@
 //! | this | from the first check to the last word |
 //! | [`role`] | the parts a process can play |
 //! | `crew` | everything that runs, ready to be started |
+//! | `wanted` | what is to be collected, checked |
+//! | `probe` | whether the store can be written |
 //! | `chain` | the loops of one chain |
+//! | `gate` | where a chain waits until it can be collected |
 
 mod chain;
 mod crew;
+mod gate;
+mod probe;
 pub(crate) mod role;
+mod wanted;
 
 use std::time::Duration;
 
@@ -22,7 +28,7 @@ use windlass_core::store::Store;
 use windlass_engine::supervise::{Ending, Supervisor};
 
 use crate::config::Config;
-use crate::failure::Failure;
+use crate::failure::{Failure, store_hint};
 use crew::Crew;
 use role::Role;
 
@@ -66,6 +72,10 @@ fn verdict(ending: Ending) -> Result<(), Failure> {
             tracing::info!("stopped");
             return Ok(());
         }
+        // What is known by a code of its own is told by it.
+        Ending::Failed { code: Some(code), .. } => {
+            return Err(Failure::coded(*code, &ending).hint(store_hint(*code)));
+        }
         Ending::Failed { .. } => "the log has more; what was committed is safe",
         Ending::Panicked { .. } => "this is a defect; what was committed is safe, start it again",
         Ending::CutOff { .. } => "their leases run out by themselves; `shutdown.limit` gives them longer",
@@ -82,12 +92,21 @@ mod tests {
     fn only_a_clean_end_is_a_success() {
         assert!(verdict(Ending::Clean).is_ok());
         for ending in [
-            Ending::Failed { task: "t".into(), error: "e".into() },
+            Ending::Failed { task: "t".into(), error: "e".into(), code: None },
             Ending::Panicked { task: "t".into(), message: "m".into() },
             Ending::CutOff { tasks: 1 },
         ] {
             let failure = verdict(ending).expect_err("not clean");
             assert_eq!((failure.code, failure.exit), (Some(Code::TaskFailed), Exit::No));
         }
+    }
+
+    #[test]
+    fn what_has_a_code_of_its_own_is_told_by_it() {
+        let code = Some(Code::DiskFull);
+        let failure = verdict(Ending::Failed { task: "t".into(), error: "e".into(), code });
+        let failure = failure.expect_err("not clean");
+        assert_eq!((failure.code, failure.exit), (code, Exit::No));
+        assert!(failure.hint.is_some_and(|hint| hint.contains("space")));
     }
 }

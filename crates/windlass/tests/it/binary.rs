@@ -170,3 +170,18 @@ pub(crate) fn hide_numbers(text: &str, before: &str) -> String {
     }
     shown + rest
 }
+
+/// Replaces every instant by `[TIME]`.
+pub(crate) fn hide_instants(text: &str) -> String {
+    const FORM: &[u8] = b"0000-00-00T00:00:00Z";
+    let is_instant = |piece: &[u8]| {
+        let fits =
+            |(byte, form): (&u8, &u8)| if *form == b'0' { byte.is_ascii_digit() } else { byte == form };
+        piece.iter().zip(FORM).all(fits)
+    };
+    let place = text.as_bytes().windows(FORM.len()).position(is_instant);
+    match place {
+        Some(place) => format!("{}[TIME]{}", &text[..place], hide_instants(&text[place + FORM.len()..])),
+        None => text.to_owned(),
+    }
+}

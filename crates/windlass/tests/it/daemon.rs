@@ -63,6 +63,21 @@ fn it_does_not_start_on_a_database_that_is_none() {
     assert!(folder.read("windlass.db").starts_with("this is not"));
 }
 
+/// A file whose header says that a later SQLite wrote it may only be read, whoever asks.
+#[test]
+fn a_database_that_is_read_only_is_told_before_anything_runs() {
+    let folder = Folder::with_config(FREE_PORT);
+    let mut running = folder.start(&["run"]);
+    running.wait_for("running");
+    running.signal("TERM");
+    assert_eq!(running.end().0.code(), Some(0));
+    let path = folder.path().join("windlass.db");
+    let mut bytes = std::fs::read(&path).expect("a database");
+    bytes[18] = 3;
+    std::fs::write(&path, bytes).expect("written");
+    insta::assert_snapshot!("run_read_only", folder.run(&["run"]).shown());
+}
+
 /// A call whose body never comes holds up the devnet's clean end. That the server has asked for the body
 /// shows that the call is under way.
 #[test]

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use windlass_core::error::RetryAdvice;
 use windlass_core::job::{ClaimedJob, JobClaim};
@@ -92,6 +93,15 @@ impl Backfiller {
 
     /// Does one unit of work.
     pub async fn step(&mut self) -> Result<Backfilled, CollectError> {
+        let began = Instant::now();
+        let done = self.stride().await;
+        if let Err(error @ CollectError::Chain(_)) = &done {
+            self.chain.pulse.failed_in_past(began, error);
+        }
+        done
+    }
+
+    async fn stride(&mut self) -> Result<Backfilled, CollectError> {
         if self.chain.halt().await?.is_some() {
             return Ok(Backfilled::Halted);
         }
@@ -131,16 +141,10 @@ impl Backfiller {
             max_attempts: options.retry.max_attempts,
         };
         let store = &*self.chain.store;
-        loop {
-            let Some(job) = persist(store, || store.claim_jobs(&claim)).await?.pop() else { return Ok(None) };
-            let blocks: BlockRange = serde_json::from_str(&job.payload)
-                .map_err(|error| CollectError::strange(format!("job {}", job.ticket.job), error))?;
-            if blocks.to <= campaign.blocks.to {
-                return Ok(Some((blocks, job)));
-            }
-            // The chain was taken back below this range since: it is not the campaign's any more.
-            store.complete_jobs(&[job.ticket]).await?;
-        }
+        let Some(job) = persist(store, || store.claim_jobs(&claim)).await?.pop() else { return Ok(None) };
+        let blocks: BlockRange = serde_json::from_str(&job.payload)
+            .map_err(|error| CollectError::strange(format!("job {}", job.ticket.job), error))?;
+        Ok(Some((blocks, job)))
     }
 
     async fn take_next(
@@ -199,6 +203,17 @@ impl Paced for Backfiller {
     /// Before a range is held, trouble with the store is waited out however long it
     /// takes; only what became of a range must not stay unwritten.
     fn retry(error: &CollectError) -> RetryAdvice {
-        error.retry()
+        error.retry_in_loop()
+    }
+
+    fn tell(&self, error: &CollectError, delay: Duration) {
+        let chain = self.chain.options.chain;
+        match error {
+            // The reporter tells it once for all workers.
+            CollectError::Chain(_) => tracing::debug!(%chain, %error, ?delay, "a range was given back"),
+            _ => {
+                tracing::warn!(%chain, %error, ?delay, "{} was interrupted and goes on after a pause", Self::WHAT)
+            }
+        }
     }
 }

@@ -47,6 +47,7 @@ impl Backfiller {
                 by: format!("job-{}", range.job.ticket.job),
                 generation,
                 from_block: range.blocks.from,
+                to_block: None,
                 head,
                 events,
                 tables,

@@ -45,8 +45,15 @@ impl Follower {
         if run.events > 0 {
             let generation = self.chain.generation().await?;
             let (from_block, events) = (step.position.number + 1, run.events);
-            let fact =
-                Fact { by: String::new(), generation, from_block, head: newest, events, tables: Vec::new() };
+            let fact = Fact {
+                by: String::new(),
+                generation,
+                from_block,
+                to_block: None,
+                head: newest,
+                events,
+                tables: Vec::new(),
+            };
             writes.push(Write::Publish(vec![self.chain.message(ADDED, &fact)]));
         }
         writes.extend(routing::writes(run.sorted));

@@ -9,6 +9,7 @@
 
 mod advance;
 mod ancestor;
+mod lease;
 mod plan;
 mod recheck;
 mod reorg;
@@ -17,11 +18,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use windlass_core::chain::BlockRef;
 use windlass_core::error::RetryAdvice;
 use windlass_core::lease::Lease;
 use windlass_core::mode::Mode;
+use windlass_core::name::Owner;
 use windlass_core::plan::{Plan, SourceId};
 use windlass_core::reader::BlockTag;
 
@@ -29,6 +32,7 @@ pub(super) use self::advance::logs_of;
 use super::chain::CollectedChain;
 use super::children::Children;
 use super::error::CollectError;
+use super::health::report;
 use super::ledger;
 use super::routing::Routing;
 use super::sight::Sight;
@@ -81,6 +85,8 @@ pub struct Follower {
     heads: Option<watch::Receiver<Option<u64>>>,
     /// How many steps in a row had new blocks.
     busy_steps: u32,
+    /// Who was last seen to hold the chain instead.
+    waits_for: Option<Owner>,
 }
 
 /// A head that never stands still does not keep the house from being kept.
@@ -113,18 +119,29 @@ impl Follower {
     /// A follower that has not begun. `heads` says when there is a new block, where
     /// somebody knows; it looks by itself all the same.
     pub fn new(chain: Arc<CollectedChain>, heads: Option<watch::Receiver<Option<u64>>>) -> Self {
-        Self { chain, lease: None, mode: Mode::default(), routing: None, heads, busy_steps: 0 }
+        let (lease, waits_for, routing) = (None, None, None);
+        Self { chain, lease, mode: Mode::default(), routing, heads, busy_steps: 0, waits_for }
     }
 
     /// Steps until told to stop, then gives the lease back.
     pub async fn run(mut self, shutdown: CancellationToken) -> Result<(), CollectError> {
         let result = step_until(&mut self, &shutdown).await;
+        if let Some(lease) = &self.lease {
+            report::end(&self.chain, lease, result.as_ref().err()).await;
+        }
         self.release().await;
         result
     }
 
     /// Does one unit of work.
     pub async fn step(&mut self) -> Result<Followed, CollectError> {
+        let began = Instant::now();
+        let done = self.stride().await;
+        self.chain.pulse.followed(began, done.as_ref().err());
+        done
+    }
+
+    async fn stride(&mut self) -> Result<Followed, CollectError> {
         let Some(lease) = self.take_lease().await? else { return Ok(Followed::NotOurs) };
         let chain = self.chain.clone();
         let sight = chain.sight().await?;
@@ -166,25 +183,6 @@ impl Follower {
             Some(planned) => Ok(planned),
             None => self.recheck(step).await,
         }
-    }
-
-    /// Gives the lease back, so that another worker need not wait for its end.
-    pub async fn release(&mut self) {
-        if let Some(lease) = self.lease.take()
-            && let Err(error) = self.chain.store.release_lease(&lease).await
-        {
-            tracing::warn!(%error, "the lease could not be given back and will run out");
-        }
-    }
-
-    async fn take_lease(&mut self) -> Result<Option<Lease>, CollectError> {
-        let (names, options) = (&self.chain.names, &self.chain.options);
-        let taken = self.chain.store.acquire_lease(&names.lease, &options.owner, options.lease_ttl).await?;
-        // A busy store gives nothing now; what was held before is still to be given back in the end.
-        if taken.is_some() {
-            self.lease.clone_from(&taken);
-        }
-        Ok(taken)
     }
 
     /// Whether the chain still has the last stored block; `None` from a node that does
@@ -257,6 +255,23 @@ impl Paced for Follower {
     }
 
     fn retry(error: &CollectError) -> RetryAdvice {
-        error.retry()
+        error.retry_in_loop()
+    }
+
+    fn tell(&self, error: &CollectError, delay: Duration) {
+        let chain = self.chain.options.chain;
+        match error {
+            CollectError::FinalityViolated { .. } => {
+                let code = error.code();
+                tracing::error!(%chain, %code, "{error}; nothing is deleted, and it goes on once the chain has the block again");
+            }
+            // The reporter tells when the chain is lost and when it is found again.
+            _ if error.trouble().is_some() => {
+                tracing::debug!(%chain, %error, ?delay, "the head was not followed")
+            }
+            _ => {
+                tracing::warn!(%chain, %error, ?delay, "{} was interrupted and goes on after a pause", Self::WHAT);
+            }
+        }
     }
 }

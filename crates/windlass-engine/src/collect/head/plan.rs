@@ -45,7 +45,10 @@ impl Follower {
         }
         let wanted = self.chain.wanted(&step.plan).await?;
         if !step.plan.serves(&wanted) {
-            let standing = self.standing(step).await?;
+            let mut standing = self.standing(step).await?;
+            // Behind the cursors: a range that is claimed after they were read refuses the
+            // commit, one that was claimed before is seen here.
+            standing.open = ledger::open_blocks(&*self.chain.store, &self.chain.names, &step.plan).await?;
             let new = step.plan.replan(&wanted, &standing);
             let writes = ledger::change(&self.chain.names, (&step.plan, &new), &standing.next_blocks)?;
             self.chain.store.commit(Commit::of(writes).under_lease(&step.lease)).await?;
@@ -59,7 +62,8 @@ impl Follower {
         for campaign in &step.plan.campaigns {
             if self.is_over(campaign).await? {
                 let new = step.plan.without(campaign.id);
-                let writes = vec![ledger::put_plan(&self.chain.names, &new)?];
+                let queue = self.chain.names.campaign_queue(campaign.id)?;
+                let writes = vec![Write::DropQueue(queue), ledger::put_plan(&self.chain.names, &new)?];
                 self.chain.store.commit(Commit::of(writes).under_lease(&step.lease)).await?;
                 return Ok(Some(Followed::Planned));
             }
@@ -92,7 +96,8 @@ impl Follower {
         // It never ran past what was final, whatever an endpoint says today.
         let settled = rechecked.map_or(0, |block| block.number);
         let unknown_from = self.chain.unknown_from(&step.plan);
-        Ok(Standing { head: step.position.number, settled, next_blocks, unknown_from })
+        let head = step.position.number;
+        Ok(Standing { head, settled, next_blocks, unknown_from, ..Standing::default() })
     }
 
     /// Whether a campaign has ranges that nobody has claimed, or that somebody is at.

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use windlass_core::chain::BlockRef;
 use windlass_core::commit::{Commit, Write};
 use windlass_core::cursor::CursorRule;
+use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, LogSpan};
 
@@ -39,9 +40,10 @@ impl Follower {
             return Ok(Followed::Idle);
         }
         let blocks = BlockRange { from, to };
-        let logs = chain.reader.logs(LogSpan::Range(blocks), &routing.filter).await?;
+        let logs = self.logs_again(blocks, &routing).await?;
         let found = routing.sorted(&logs);
-        let mut differing = compare::differing_blocks(&*chain.store, &routing, blocks, &found).await?;
+        let mut differing =
+            compare::differing_blocks(&*chain.store, chain.options.chain, &routing, blocks, &found).await?;
         // What is too much for one look is left to the next one.
         let next = differing.iter().nth(MAX_MENDED_BLOCKS).copied();
         let blocks = BlockRange { from, to: next.map_or(to, |next| next - 1) };
@@ -61,6 +63,20 @@ impl Follower {
         }
         chain.store.commit(Commit::of(writes).under_lease(&step.lease).relaxed()).await?;
         Ok(Followed::Rechecked { blocks: blocks.count(), mended })
+    }
+
+    /// The logs of some blocks. One that is too large for a range of its own was had by its
+    /// hash before.
+    async fn logs_again(&self, blocks: BlockRange, routing: &Routing) -> Result<Vec<LogEvent>, ChainError> {
+        let reader = &*self.chain.reader;
+        match reader.logs(LogSpan::Range(blocks), &routing.filter).await {
+            Err(ChainError { kind: ChainErrorKind::RangeTooLarge { .. }, .. }) if blocks.count() == 1 => {
+                let header = reader.header(BlockTag::Number(blocks.from)).await?;
+                let header = header.ok_or_else(|| unknown(blocks.from))?;
+                logs_of(reader, &header, &routing.filter).await
+            }
+            answer => answer,
+        }
     }
 
     /// The last block up to `to` that no campaign is still to store: what it has not
@@ -95,17 +111,17 @@ impl Follower {
         blocks: &BTreeSet<u64>,
     ) -> Result<(Vec<Write>, u64), CollectError> {
         let (mut writes, mut mended) = (Vec::new(), 0);
-        let mend = Mend::new(&self.chain, routing, format!("mend-{}", step.lease.epoch.0)).await?;
+        let mend = Mend::new(&self.chain, routing, &format!("mend-{}", step.lease.epoch.0)).await?;
         for number in blocks {
-            let unknown = || {
-                let told = format!("the endpoint does not know block {number}, which is final");
-                ChainError::new(ChainErrorKind::UnknownBlock, told)
-            };
-            let header = self.chain.reader.header(BlockTag::Number(*number)).await?.ok_or_else(unknown)?;
+            let header = self.chain.reader.header(BlockTag::Number(*number)).await?;
+            let header = header.ok_or_else(|| unknown(*number))?;
             let logs = logs_of(&*self.chain.reader, &header, &routing.filter).await?;
             let sorted = routing.sorted(&logs);
             let span = BlockRange { from: *number, to: *number };
-            if compare::differing_blocks(&*self.chain.store, routing, span, &sorted).await?.is_empty() {
+            if compare::differing_blocks(&*self.chain.store, self.chain.options.chain, routing, span, &sorted)
+                .await?
+                .is_empty()
+            {
                 continue;
             }
             tracing::warn!(chain = %self.chain.options.chain, block = number, "a block was not complete and is mended");
@@ -114,4 +130,9 @@ impl Follower {
         }
         Ok((writes, mended))
     }
+}
+
+fn unknown(number: u64) -> ChainError {
+    let told = format!("the endpoint does not know block {number}, which is final");
+    ChainError::new(ChainErrorKind::UnknownBlock, told)
 }

@@ -19,8 +19,15 @@ impl Follower {
         };
         let from_block = ancestor.number + 1;
         let generation = self.chain.generation().await? + 1;
-        let fact =
-            Fact { by: String::new(), generation, from_block, head: ancestor, events: 0, tables: Vec::new() };
+        let fact = Fact {
+            by: String::new(),
+            generation,
+            from_block,
+            to_block: None,
+            head: ancestor,
+            events: 0,
+            tables: Vec::new(),
+        };
         let writes = vec![
             Write::ResetCursor {
                 name: names.head.clone(),

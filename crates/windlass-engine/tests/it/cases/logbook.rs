@@ -38,7 +38,7 @@ impl Visit for Line {
 
 impl Subscriber for Logbook {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() <= Level::WARN
+        *metadata.level() <= Level::INFO
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {

@@ -14,11 +14,13 @@
 //! | `finality` | where a chain stands, and what is kept of it |
 //! | `replay` | collecting blocks anew |
 //! | `filters` | what is asked for |
+//! | `health` | how it goes, told to others |
 //! | `stage` | where they play: `flaky` store, `scripted` endpoint, `logbook` |
 
 mod filters;
 mod finality;
 mod flaky;
+mod health;
 mod late;
 mod limits;
 mod logbook;
@@ -125,6 +127,15 @@ on_both_stores! {
         what_two_endpoints_disagree_about_is_left_as_it_is
         the_extent_reaches_from_the_first_start_to_the_last_final_block
         a_start_that_moves_back_collects_what_lies_before
+    }
+    health {
+        how_it_goes_is_written_when_it_changes_and_seldom_otherwise
+        a_chain_that_is_lost_is_told_once_and_once_more_when_it_is_found
+        a_database_that_refuses_is_no_trouble_of_endpoints
+        one_who_lost_the_chain_says_nothing_more_about_it
+        the_last_word_is_that_it_was_let_go
+        one_who_does_not_hold_the_chain_takes_it_for_one_word_only
+        who_waits_says_for_whom_once
     }
     filters {
         one_question_serves_every_source

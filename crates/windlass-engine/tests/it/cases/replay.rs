@@ -111,7 +111,8 @@ pub(super) async fn what_two_endpoints_disagree_about_is_left_as_it_is(kind: Kin
     let found = audit(&collector, Some(Arc::new(second))).await.page(ALL, true).await.expect("a page");
     assert_eq!(found.disputed.iter().copied().collect::<Vec<_>>(), [9]);
     assert_eq!(found.repaired, 1);
-    assert_eq!(found.proofs.get(&Proof::TwoEndpoints), Some(&16), "{:?}", found.proofs);
+    // The one without a log too: on this chain a bloom does not tell of every log.
+    assert_eq!(found.proofs.get(&Proof::TwoEndpoints), Some(&17), "{:?}", found.proofs);
     let blocks: Vec<u64> = stage.fees().await.iter().map(|(block, _)| *block).collect();
     assert!(blocks.contains(&3) && !blocks.contains(&9), "{blocks:?}");
 }

@@ -2,8 +2,8 @@
 //! mind, restarts and kills, the tables equal the chain.
 
 pub(crate) mod chain;
+mod damage;
 pub(crate) mod endpoint;
 mod postgres_simulation;
-mod scenes;
 mod simulation;
 mod world;

@@ -13,6 +13,7 @@ use windlass_testkit::harness::Harness;
 use windlass_testkit::planted::{Fault, PlantedHarness};
 
 use super::chain::FINALITY_BLOCKS;
+use super::damage;
 use super::endpoint::{Counts, Trouble};
 use super::world::{Choice, LEASE_TTL, Process, World};
 
@@ -74,7 +75,16 @@ pub(super) async fn play(
         *counts.entry(kind).or_default() += count;
     }
     let store = database.open().await;
-    finish(world, &mut births, store, counts).await
+    if let Some(difference) = finish(world, &mut births, store.clone(), counts).await {
+        return Some(difference);
+    }
+    let left = store.count_jobs().await.map(|queues| queues.iter().map(|queue| queue.open).sum::<u64>());
+    if left.as_ref().is_ok_and(|open| *open > 0) {
+        return Some(format!("{left:?} jobs were left behind"));
+    }
+    damage::repaired(world, &store, &mut random)
+        .await
+        .map(|difference| format!("after a repair: {difference}"))
 }
 
 fn note(counts: &mut Counts, what: &'static str) {

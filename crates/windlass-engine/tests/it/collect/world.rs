@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use alloy_primitives::Address;
 use windlass_core::abi::{Decoder, EventShape};
+use windlass_core::commit::Write;
 use windlass_core::finality::Finality;
 use windlass_core::index::{Contracts, IndexSpec, Start};
 use windlass_core::name::Owner;
+use windlass_core::range::BlockRange;
 use windlass_core::retry::RetryPolicy;
 use windlass_core::row_query::{MAX_ROW_PAGE, RowOrder, RowQuery};
 use windlass_core::store::{MAX_EVENT_PAGE, Store};
@@ -120,8 +122,13 @@ impl World {
         Catalog::new(self.chain.id(), chosen.chain(made))
     }
 
-    /// A process of its own, on the same store.
-    pub(super) fn process(&self, name: &str, store: Arc<dyn Store>, choice: Choice) -> Process {
+    /// The chain as a process of its own sees it, on the same store.
+    pub(super) fn collected_chain(
+        &self,
+        name: &str,
+        store: Arc<dyn Store>,
+        choice: Choice,
+    ) -> Arc<CollectedChain> {
         let owner = |part: &str| Owner::new(format!("{name}/{part}")).expect("an owner");
         let options = CollectOptions {
             finality: Finality::Finalized,
@@ -132,13 +139,32 @@ impl World {
             ..CollectOptions::new(self.chain.id(), owner("head"))
         };
         let chain = CollectedChain::new(options, store, self.endpoint.clone(), self.catalog(choice));
-        let chain = Arc::new(chain.expect("good names"));
+        Arc::new(chain.expect("good names"))
+    }
+
+    /// A process of its own, on the same store.
+    pub(super) fn process(&self, name: &str, store: Arc<dyn Store>, choice: Choice) -> Process {
+        let owner = |part: &str| Owner::new(format!("{name}/{part}")).expect("an owner");
+        let chain = self.collected_chain(name, store, choice);
         Process {
             follower: Follower::new(chain.clone(), None),
             backfillers: (0..2)
                 .map(|n| Backfiller::new(chain.clone(), owner(&format!("range-{n}"))))
                 .collect(),
         }
+    }
+
+    /// What takes everything away that was collected of some blocks.
+    pub(super) fn erasing(&self, blocks: BlockRange) -> Vec<Write> {
+        let creation = self.made.creation.as_ref().expect("a factory");
+        let tables = [&self.fees.0, &self.notes.0, &creation.table, &self.made.events[0].1];
+        let rows = tables.into_iter().map(|table| Write::EraseRows {
+            table: table.name.clone(),
+            blocks,
+            contracts: Vec::new(),
+        });
+        let raw = Write::EraseEvents { chain: self.chain.id(), blocks, contracts: Vec::new() };
+        rows.chain([raw]).collect()
     }
 
     /// What differs between the tables and the chain.

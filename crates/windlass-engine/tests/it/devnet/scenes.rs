@@ -191,6 +191,32 @@ async fn an_operator_goes_back_past_finality_and_it_is_collected_anew() {
 }
 
 #[tokio::test]
+async fn a_range_that_was_asked_for_before_a_rewind_is_not_stored_after_it() {
+    let world = Arc::new(World::new(1).await);
+    let store = world.database().await.open().await;
+    (0..90).for_each(|_| world.mine(1));
+    let mut worker = world.worker("a", store.clone());
+    assert_eq!(worker.follower.step().await.expect("a step"), Followed::Planned);
+    worker.follower.release().await;
+    let (w, s) = (world.clone(), store.clone());
+    let meanwhile = async move {
+        let deep = ReorgOptions { allow_finalized: true, return_to_pool: false, ..ReorgOptions::default() };
+        w.chain.reorg(80, &deep).expect("a reorg");
+        let ancestor = w.chain.head().number() - 81;
+        let rewound = w.collected_chain("operator", s.clone()).rewind(ancestor).await;
+        assert_eq!(rewound.expect("an answer"), Rewound::Done { rows: 0 });
+    };
+    let reader = Arc::new(SleepyReader::new(world.reader(), meanwhile));
+    let mut sleeper = world.worker_with("b", store.clone(), reader);
+    let lost = sleeper.backfiller.step().await.expect("a step");
+    assert!(matches!(lost, Backfilled::Lost { .. }), "{lost:?}");
+    assert!(world.rows(&*store).await.is_empty(), "nothing of the old branch");
+    assert!(reach_head(&mut worker).await);
+    assert_eq!(world.difference(&*store).await, None);
+    assert_eq!(store.count_jobs().await.expect("counts"), [], "campaigns leave nothing behind");
+}
+
+#[tokio::test]
 async fn a_panic_elsewhere_ends_the_follower_and_gives_its_lease_back() {
     let world = World::new(1).await;
     let store = world.database().await.open().await;

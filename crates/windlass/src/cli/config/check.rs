@@ -1,14 +1,21 @@
 //! `windlass config check`
 
 use crate::cli::global::Global;
-use crate::collect::draft::Draft;
+use crate::collect::draft;
+use crate::config::load::invalid;
 use crate::failure::Failure;
 use crate::output;
 
 pub(crate) fn run(global: &Global) -> Result<(), Failure> {
-    let loaded = global.load()?;
+    let (loaded, mut problems) = global.examine()?;
     // ABI files are a part of it.
-    Draft::all(&loaded.config)?;
+    for (name, section) in loaded.config.index.iter().filter(|(_, section)| section.abi.is_some()) {
+        let troubles = draft::abi_troubles(&loaded.config, name, section);
+        problems.extend(troubles.into_iter().map(|trouble| trouble.problem(name, &loaded.tree)));
+    }
+    if !problems.is_empty() {
+        return Err(invalid(problems));
+    }
     let place = match &loaded.file {
         Some(path) => path.display().to_string(),
         None => "no file, defaults and environment".to_owned(),

@@ -14,6 +14,7 @@ use crate::config::index::IndexName;
 use crate::config::{FILE_NAME, Loaded};
 use crate::failure::Failure;
 use crate::output;
+use crate::output::file::WholeFile;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -92,22 +93,13 @@ fn read(path: &Path) -> Result<String, Failure> {
     }
 }
 
-/// Puts a new text in a file's place, whole or not at all, with the rights it had.
+/// Puts a new text in a file's place.
 fn replace(path: &Path, text: &str) -> Result<(), Failure> {
-    let fail = |error: std::io::Error| unwritable(path, &error);
-    // Through a link to where the file really is, so that the link stays one.
-    let path_itself = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let folder =
-        path_itself.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    let builder = builder.prefix(".windlass-");
-    if let Ok(file) = std::fs::metadata(&path_itself) {
-        builder.permissions(file.permissions());
-    }
-    let mut file = builder.tempfile_in(folder).map_err(fail)?;
-    file.write_all(text.as_bytes()).map_err(fail)?;
-    file.as_file().sync_all().map_err(fail)?;
-    file.persist(&path_itself).map(drop).map_err(|error| fail(error.error))
+    let written = WholeFile::begin(path).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.replace()
+    });
+    written.map_err(|error| unwritable(path, &error))
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {

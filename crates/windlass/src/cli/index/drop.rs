@@ -14,7 +14,7 @@ use crate::output::{self, human};
 pub(crate) struct Args {
     /// Which index
     name: IndexName,
-    /// Remove its tables with everything in them
+    /// Remove its tables with everything in them; nothing is removed without this
     #[arg(long, requires = "yes")]
     data: bool,
     /// Yes, really
@@ -28,29 +28,26 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let done = async {
         let stored = Stored::read(&*store, args.name.identifier()).await?;
         refuse_wanted(&loaded.config, &args.name, &stored)?;
-        if args.data {
-            drop::remove(&*store, &stored).await?;
+        if !args.data {
+            return Err(kept(&args.name, &stored));
         }
-        Ok::<_, Failure>(stored)
+        drop::remove(&*store, &stored).await?;
+        Ok(stored)
     };
     let done = done.await;
     store.close().await;
-    let stored = done?;
-    let rows = human::count(stored.rows());
+    Ok(output::print(&format!("removed {}\n", told(&done?)))?)
+}
+
+/// Nothing goes unless it is asked for by name; said as a refusal, so that no script takes it for done.
+fn kept(name: &IndexName, stored: &Stored) -> Failure {
+    Failure::refused(format_args!("nothing was removed without --data: there is still {}", told(stored)))
+        .hint(format_args!("to remove it: windlass index drop {name} --data --yes"))
+}
+
+fn told(stored: &Stored) -> String {
     let tables: Vec<&str> = stored.tables.iter().map(|info| info.spec.name.as_str()).collect();
-    let text = match args.data {
-        true => format!("removed {} with {rows} rows\n", tables.join(", ")),
-        false => format!(
-            "{} is not configured and not collected; its data is kept: {} with {rows} rows\n",
-            args.name,
-            tables.join(", ")
-        ),
-    };
-    output::print(&text)?;
-    if !args.data {
-        output::note(&format!("to remove it: windlass index drop {} --data --yes", args.name));
-    }
-    Ok(())
+    format!("{} with {} rows", tables.join(", "), human::count(stored.rows()))
 }
 
 /// What the configuration wants as it is stays. What it contradicts may go.

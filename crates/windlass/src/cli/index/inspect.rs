@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use windlass_core::code::Code;
-use windlass_engine::collect::deployment::deployed_at;
+use windlass_engine::collect::deployment;
 
 use super::section::Section;
 use crate::cli::global::Global;
@@ -29,16 +29,15 @@ pub(crate) async fn first_block(
         Failure::coded(Code::ConfigInvalid, message).hint("`windlass config show` says what is")
     })?;
     let draft = Draft::new(&config, &section.name, index)?;
-    let endpoints = [Endpoints::open(&section.chain, chain)?];
-    preflight::check(&endpoints, std::slice::from_ref(&draft), &preflight::Known::new()).await?;
+    let endpoints = Endpoints::open(&section.chain, chain)?;
+    preflight::check(&endpoints, std::slice::from_ref(&draft), &preflight::Known::default()).await?;
     if let Some(start) = section.start {
         return Ok(start);
     }
-    let [endpoints] = &endpoints;
     let mut first = u64::MAX;
     for contract in draft.contracts() {
-        let found = deployed_at(&*endpoints.pool, *contract).await;
-        let found = found.map_err(|error| prepare::not_found(error, endpoints, &draft))?;
+        let found = deployment::first_block(&*endpoints.pool, *contract, endpoints.finality).await;
+        let found = found.map_err(|error| prepare::not_found(error, &endpoints, &draft))?;
         first = first.min(found);
     }
     Ok(Start::Block(first))

@@ -1,9 +1,12 @@
 //! `windlass index list`
 
+use std::fmt::Write;
+
 use crate::cli::global::Global;
-use crate::collect::progress::IndexView;
+use crate::collect::progress::{ChainView, IndexView};
 use crate::compose::store::{self, Access};
 use crate::failure::Failure;
+use crate::output::style::{self, paint};
 use crate::output::table::{self, Side};
 use crate::output::{self, human};
 
@@ -23,7 +26,22 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     if args.json {
         return Ok(output::json(&overview.indexes)?);
     }
-    Ok(output::print(&render(&overview.indexes).unwrap_or_else(|| "no indexes\n".to_owned()))?)
+    let table = render(&overview.indexes).unwrap_or_else(|| "no indexes\n".to_owned());
+    Ok(output::print(&(table + &concerns(&overview.chains)))?)
+}
+
+/// What wants somebody's attention, with what to do and where to read on.
+pub(crate) fn concerns(chains: &[ChainView]) -> String {
+    let mut text = String::new();
+    for (chain, concern) in chains.iter().flat_map(|chain| chain.concerns().map(move |one| (chain, one))) {
+        let label = paint(style::WARNING, format_args!("warning[{}]:", concern.code));
+        // Writing to a `String` cannot fail.
+        let _ = writeln!(text, "\n{label} {}: {}", chain.label(), concern.message);
+        if let Some(hint) = concern.hint {
+            let _ = writeln!(text, "{} {hint}", paint(style::GOOD, "hint:"));
+        }
+    }
+    text
 }
 
 /// A line for each index; nothing where there is none.
@@ -32,6 +50,7 @@ pub(crate) fn render(indexes: &[IndexView]) -> Option<String> {
         ("index", Side::Left),
         ("chain", Side::Left),
         ("state", Side::Left),
+        ("health", Side::Left),
         ("start", Side::Right),
         ("through", Side::Right),
         ("head", Side::Right),
@@ -51,6 +70,7 @@ fn row(index: &IndexView) -> Vec<String> {
         index.name.to_string(),
         index.chain_name.clone().unwrap_or_else(|| index.chain.to_string()),
         index.state.as_str().to_owned(),
+        index.health.state.as_str().to_owned(),
         block(index.start),
         block(index.collected_through),
         block(index.head),

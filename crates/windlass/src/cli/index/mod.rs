@@ -4,6 +4,7 @@ mod add;
 mod drop;
 pub(crate) mod inspect;
 pub(crate) mod list;
+mod misfits;
 mod pause;
 mod resume;
 mod rewind;
@@ -30,6 +31,8 @@ enum Verb {
     List(list::Args),
     /// Show one index with its tables
     Show(show::Args),
+    /// List logs that do not fit their events; they are kept as they came
+    Misfits(misfits::Args),
     /// Add an index to the configuration file, after checking it
     Add(add::Args),
     /// Stop collecting an index until it is resumed
@@ -46,6 +49,7 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     match args.verb {
         Verb::List(args) => list::run(args, global).await,
         Verb::Show(args) => show::run(args, global).await,
+        Verb::Misfits(args) => misfits::run(args, global).await,
         Verb::Add(args) => add::run(args, global).await,
         Verb::Pause(args) => pause::run(args, global).await,
         Verb::Resume(args) => resume::run(args, global).await,

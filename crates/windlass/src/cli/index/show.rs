@@ -45,6 +45,14 @@ fn render(index: &IndexView) -> String {
     let chain = index.chain_name.as_ref().map_or(String::new(), |name| format!("{name}, "));
     line("chain", format!("{chain}id {}", index.chain));
     line("state", index.state.as_str().to_owned());
+    let health = index.health.state.as_str();
+    line(
+        "health",
+        match (index.health.code, &index.health.message) {
+            (Some(code), Some(message)) => format!("{health}: {message} (see: windlass explain {code})"),
+            _ => health.to_owned(),
+        },
+    );
     line("start", block(index.start));
     line("through", index.collected_through.map_or("nothing yet".to_owned(), |through| through.to_string()));
     line("head", format!("{}, final {}", block(index.head), block(index.finalized)));

@@ -7,13 +7,19 @@
 //! | file | what it holds |
 //! | --- | --- |
 //! | this | the views: [`Overview`], [`ChainView`], [`IndexView`] |
+//! | `known` | what the configuration says there is |
 //! | `coverage` | which blocks are collected: pure |
+//! | `health` | how collecting a chain goes: pure |
 //! | `read` | a look at the store |
+//! | `look` | one index |
 //! | [`rate`] | paces, from two looks |
 //! | [`watch`] | a task that looks again and again |
 //! | `ports` | the same for the API: progress and readiness |
 
 mod coverage;
+mod health;
+mod known;
+mod look;
 mod ports;
 pub(crate) mod rate;
 mod read;
@@ -25,8 +31,10 @@ use windlass_core::code::Code;
 use windlass_core::range::BlockRange;
 use windlass_core::table::Identifier;
 
+pub(crate) use health::{HealthState, HealthView};
+pub(crate) use known::{Known, KnownSource};
 pub(crate) use ports::Told;
-pub(crate) use read::{Known, read};
+pub(crate) use read::read;
 
 /// How far everything is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -64,6 +72,21 @@ pub(crate) struct ChainView {
     pub(crate) misfits: u64,
     /// Why collecting it has stopped.
     pub(crate) halt: Option<HaltView>,
+    /// How collecting it goes.
+    pub(crate) health: HealthView,
+}
+
+/// Something that is not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Concern {
+    /// Under which code it is explained.
+    pub(crate) code: Code,
+    /// In a sentence.
+    pub(crate) message: String,
+    /// What to do about it.
+    pub(crate) hint: Option<&'static str>,
+    /// Whether it is a reason not to be ready.
+    pub(crate) is_urgent: bool,
 }
 
 impl ChainView {
@@ -72,23 +95,20 @@ impl ChainView {
         self.name.clone().unwrap_or_else(|| self.id.to_string())
     }
 
-    /// What it does, in a word.
-    pub(crate) const fn state(&self) -> &'static str {
-        match (&self.halt, &self.follower) {
-            (Some(_), _) => "stopped",
-            (None, Some(_)) => "followed",
-            (None, None) => "idle",
-        }
-    }
-
-    /// What is not as it should be, with the codes under which it is explained.
-    pub(crate) fn troubles(&self) -> impl Iterator<Item = (Code, String)> {
-        let halted = self.halt.iter().map(|halt| (Code::FinalityViolated, halt.reason.clone()));
+    /// What is not as it should be.
+    pub(crate) fn concerns(&self) -> impl Iterator<Item = Concern> {
+        let HealthView { state, code, is_urgent, .. } = self.health;
+        let told = code.zip(self.health.message.clone());
+        let health = told.map(|(code, message)| Concern { code, message, hint: state.hint(), is_urgent });
         let ranges = self.dead_ranges;
         let plural = if ranges == 1 { " was" } else { "s were" };
-        let dead =
-            (ranges > 0).then(|| (Code::RangesMissing, format!("{ranges} block range{plural} given up")));
-        halted.chain(dead)
+        let dead = (ranges > 0).then(|| Concern {
+            code: Code::RangesMissing,
+            message: format!("{ranges} block range{plural} given up"),
+            hint: Some("`windlass jobs dead` says why, `windlass jobs retry --all` tries them again"),
+            is_urgent: true,
+        });
+        health.into_iter().chain(dead)
     }
 }
 
@@ -134,6 +154,8 @@ pub(crate) struct IndexView {
     pub(crate) eta_s: Option<u64>,
     /// Ranges that were given up.
     pub(crate) gaps: Vec<BlockRange>,
+    /// How collecting its chain goes.
+    pub(crate) health: HealthView,
     /// Its tables.
     pub(crate) tables: Vec<TableView>,
 }
@@ -236,6 +258,7 @@ mod tests {
             events_per_s: None,
             eta_s: None,
             gaps: Vec::new(),
+            health: HealthView::default(),
             tables: Vec::new(),
         }
     }

@@ -2,24 +2,34 @@
 //! events are any, and whether they go together.
 
 use windlass_core::abi::{AbiError, EventShape};
-use windlass_core::chain::ChainId;
+use windlass_core::chain::{Address, ChainId};
 use windlass_core::index::{self, IndexError, IndexSpec};
 
 use super::contract::Contracts;
 use super::start::Start;
 use super::{Index, IndexName};
 use crate::config::Config;
+use crate::config::chain::ChainName;
 use crate::config::origin::Origin;
 use crate::config::problem::{Problem, nearest};
-use crate::config::tree::{self, Table};
+use crate::config::tree::{self, Content, Table};
+use crate::config::typed::MAX_NAMED;
 
 /// Checks every index against the chains, and its events by themselves. Events of an
-/// ABI are not looked at: the file is read when it is needed.
+/// ABI are not looked at: the file is read when it is needed. Of an index that could not
+/// be read whole, what could be is checked all the same.
 pub(crate) fn check(config: &Config, table: &Table) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for (name, section) in &config.index {
-        let found = troubles(config, name, section);
-        problems.extend(found.into_iter().map(|trouble| trouble.problem(name, table)));
+    // That there are too many is told elsewhere.
+    let written = tree::sections(table, "index").into_iter().flatten().take(MAX_NAMED);
+    for (name, node) in written {
+        let Ok(name) = name.parse::<IndexName>() else { continue };
+        let troubles = match (config.index.get(&name), &node.content) {
+            (Some(section), _) => whole(config, table, &name, section),
+            (None, Content::Table(section)) => partial(table, &tree::values(section)),
+            (None, _) => continue,
+        };
+        problems.extend(troubles.into_iter().map(|trouble| trouble.problem(&name, table)));
     }
     problems
 }
@@ -60,7 +70,8 @@ impl Trouble {
         Self::new(key, error.to_string(), error.hint())
     }
 
-    fn problem(self, name: &IndexName, table: &Table) -> Problem {
+    /// The same as a problem of the configuration, with its place.
+    pub(crate) fn problem(self, name: &IndexName, table: &Table) -> Problem {
         let setting = self.key.split('[').next().unwrap_or_default();
         let path = ["index".to_owned(), name.to_string(), setting.to_owned()];
         let origin = tree::nearest(table, &path).map_or(Origin::Default, |node| node.origin.clone());
@@ -68,26 +79,73 @@ impl Trouble {
     }
 }
 
-fn troubles(config: &Config, name: &IndexName, section: &Index) -> Vec<Trouble> {
-    let mut troubles = Vec::new();
-    let chain = config.chain.get(&section.chain).map(|chain| chain.id);
-    if chain.is_none() {
-        troubles.push(unknown_chain(config, section));
-    }
+/// What is wrong with an index that could be read.
+fn whole(config: &Config, table: &Table, name: &IndexName, section: &Index) -> Vec<Trouble> {
+    let mut troubles: Vec<Trouble> = unknown_chain(table, &section.chain).into_iter().collect();
     if section.abi.is_some() {
         return troubles;
     }
-    let mut shapes = Vec::new();
-    for (place, text) in section.events.iter().enumerate() {
-        match text.parse::<EventShape>() {
+    let (shapes, unread) = shapes(section.events.iter().enumerate());
+    troubles.extend(unread);
+    let shapes = Some(shapes).filter(|shapes| shapes.len() == section.events.len());
+    troubles.extend(disagreements(config, name, section, shapes));
+    troubles
+}
+
+/// What is wrong with what could be read of an index.
+fn partial(table: &Table, section: &toml::Table) -> Vec<Trouble> {
+    let chain = section.get("chain").and_then(toml::Value::as_str);
+    let chain = chain.and_then(|chain| ChainName::try_from(chain.to_owned()).ok());
+    let mut troubles: Vec<Trouble> =
+        chain.and_then(|chain| unknown_chain(table, &chain)).into_iter().collect();
+    if section.get("abi").is_none() {
+        let events = section.get("events").and_then(toml::Value::as_array).into_iter().flatten().enumerate();
+        let texts = events.filter_map(|(place, event)| Some((place, event.as_str()?)));
+        troubles.extend(shapes(texts).1);
+    }
+    troubles
+}
+
+/// Events as they are written, each with its place; and what is wrong with the others.
+fn shapes<T: AsRef<str>>(events: impl Iterator<Item = (usize, T)>) -> (Vec<EventShape>, Vec<Trouble>) {
+    let (mut shapes, mut troubles) = (Vec::new(), Vec::new());
+    for (place, text) in events {
+        match text.as_ref().parse::<EventShape>() {
             Ok(shape) => shapes.push(shape),
             Err(error) => troubles.push(Trouble::event(format!("events[{place}]"), &error)),
         }
     }
-    if let Some(chain) = chain.filter(|_| shapes.len() == section.events.len()) {
-        troubles.extend(spec(name, section, chain, shapes).err());
+    (shapes, troubles)
+}
+
+/// In what an index disagrees with itself: its contracts, its events, or both together.
+/// Each is looked at beside something harmless, so that one does not hide the other.
+pub(crate) fn disagreements(
+    config: &Config,
+    name: &IndexName,
+    section: &Index,
+    events: Option<Vec<EventShape>>,
+) -> Vec<Trouble> {
+    let Some(chain) = chain_id(config, section) else { return Vec::new() };
+    let harmless = Index {
+        contract: Contracts::These(vec![Address::repeat_byte(1)]),
+        start: Start::Block(0),
+        ..section.clone()
+    };
+    let event = "Harmless()".parse().into_iter().collect();
+    let mut troubles: Vec<Trouble> = spec(name, section, chain, event).err().into_iter().collect();
+    if let Some(events) = events {
+        troubles.extend(spec(name, &harmless, chain, events.clone()).err());
+        if troubles.is_empty() {
+            troubles.extend(spec(name, section, chain, events).err());
+        }
     }
     troubles
+}
+
+/// The chain's id; of a chain that is not known any will do to look at the rest.
+fn chain_id(config: &Config, section: &Index) -> Option<ChainId> {
+    config.chain.get(&section.chain).map(|chain| chain.id).or_else(|| ChainId::new(1).ok())
 }
 
 /// An index of these events, checked as a whole. Its tables are named as if there were no others.
@@ -117,15 +175,19 @@ fn contracts(contracts: &Contracts) -> Result<index::Contracts, Trouble> {
     }
 }
 
-fn unknown_chain(config: &Config, section: &Index) -> Trouble {
-    let known: Vec<String> = config.chain.keys().map(ToString::to_string).collect();
-    let wanted = section.chain.to_string();
-    let hint = match nearest(&wanted, known.iter().map(String::as_str)) {
+/// A chain that has no section. One whose section is wrong was told of there.
+fn unknown_chain(table: &Table, chain: &ChainName) -> Option<Trouble> {
+    let (wanted, chains) = (chain.to_string(), tree::sections(table, "chain"));
+    if chains.is_some_and(|chains| chains.contains_key(&wanted)) {
+        return None;
+    }
+    let known = || chains.into_iter().flatten().map(|(name, _)| name.as_str()).take(MAX_NAMED);
+    let hint = match nearest(&wanted, known()) {
         Some(name) => format!("did you mean `{name}`?"),
-        None if known.is_empty() => format!("add a section `[chain.{wanted}]`"),
-        None => format!("known here: {}", known.join(", ")),
+        None if known().next().is_none() => format!("add a section `[chain.{wanted}]`"),
+        None => format!("known here: {}", known().collect::<Vec<_>>().join(", ")),
     };
-    Trouble::new("chain", format!("there is no section `[chain.{wanted}]`"), hint)
+    Some(Trouble::new("chain", format!("there is no section `[chain.{wanted}]`"), hint))
 }
 
 #[cfg(test)]
@@ -136,9 +198,9 @@ mod tests {
     const CHAIN: &str = "[chain.polygon]\nid = 137\nrpc = ['http://h']\n";
 
     fn problems(index: &str) -> Vec<String> {
-        let (table, _) =
-            file::parse(std::path::Path::new("w.toml"), &format!("{CHAIN}[index.fees]\n{index}"));
-        let config = typed::read(table.clone()).expect("typed");
+        let table =
+            file::parse(std::path::Path::new("w.toml"), &format!("{CHAIN}[index.fees]\n{index}")).table;
+        let (config, _) = typed::read(table.clone());
         check(&config, &table).iter().map(ToString::to_string).collect()
     }
 

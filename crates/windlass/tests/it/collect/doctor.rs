@@ -28,3 +28,20 @@ async fn contracts_and_first_logs_are_looked_for() {
         assert_eq!(ran.code, Some(i32::from(name == "doctor_index_missing")), "{}", ran.shown());
     }
 }
+
+/// What an endpoint in trouble answers says nothing about ranges, state or what it has pruned.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_endpoint_that_is_in_trouble_now_and_then_is_blamed_for_nothing_else() {
+    let world = World::start().await;
+    world.pay(10);
+    for (name, faults) in
+        [("doctor_503_logs", "503=1@eth_getLogs"), ("doctor_503_state", "503=1@eth_getBalance")]
+    {
+        world.faults.set(faults.parse().expect("a plan"));
+        let ran = Folder::with_config(&world.config("4")).run(&["doctor"]);
+        let told: String = ran.stdout.lines().skip(5).map(|line| format!("{line}\n")).collect();
+        let told = hide_numbers(&hide_numbers(&told, "127.0.0.1:"), " is block 13, ");
+        insta::assert_snapshot!(name, hide_numbers(&told, "answers within "));
+        assert_eq!(ran.code, Some(1), "{}", ran.shown());
+    }
+}

@@ -1,11 +1,27 @@
 //! Collecting a contract with the binary, as a person does it.
 
+mod config_check;
+mod dead_range;
+mod deployment;
 mod doctor;
+mod drop;
 mod export;
+mod export_target;
+mod factory;
+mod gate;
+mod health;
 mod http;
 mod index;
 mod init;
+mod misfits;
+mod postgres_drop;
+mod postgres_health;
 mod postgres_kills;
 mod postgres_verbs;
+mod progress;
+mod restart;
 mod run;
+mod terminal;
+mod tls;
+mod unreachable;
 pub(crate) mod world;

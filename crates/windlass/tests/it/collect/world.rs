@@ -1,7 +1,7 @@
 //! A chain with a fee collector on it, served in this process, for the binary to collect.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use alloy_consensus::TxEip1559;
 use alloy_primitives::{Address, Bytes, TxKind, U256};
@@ -48,15 +48,26 @@ impl World {
     }
 
     pub(crate) async fn with_id(chain_id: u64) -> Self {
-        let options = ChainOptions { chain_id, finality_depth: FINALITY, ..ChainOptions::deterministic() };
+        let genesis_timestamp_s = ChainOptions::deterministic().genesis_timestamp_s;
+        Self::begun_at(chain_id, genesis_timestamp_s).await
+    }
+
+    /// The same, with blocks of these days: the others are years old.
+    pub(crate) async fn of_today(chain_id: u64) -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+        Self::begun_at(chain_id, now.as_secs()).await
+    }
+
+    async fn begun_at(chain_id: u64, genesis_timestamp_s: u64) -> Self {
+        let options = ChainOptions {
+            chain_id,
+            genesis_timestamp_s,
+            finality_depth: FINALITY,
+            ..ChainOptions::deterministic()
+        };
         let chain = Chain::new(options);
         chain.mine_many(2);
-        let deployer = chain.accounts().swap_remove(0);
-        let artifact: Artifact = serde_json::from_str(FEE_COLLECTOR).expect("an artifact");
-        let owner = deployer.address().into_word();
-        let init_code = [artifact.bytecode.as_ref(), owner.as_slice()].concat();
-        let contract = chain.deploy(&deployer, init_code.into()).expect("deployed");
-        chain.mine();
+        let contract = deploy(&chain);
         let faults = Faults::new(1, Plan::default());
         let options = ServerOptions { faults: Some(faults.clone()), ..ServerOptions::default() };
         let server = Server::start(Arc::new(chain.clone()), options).await.expect("a server");
@@ -71,6 +82,11 @@ impl World {
     /// The same, for news of heads.
     pub(crate) fn ws_url(&self) -> String {
         self.server.ws_url()
+    }
+
+    /// How often the chain was asked something.
+    pub(crate) fn asked(&self, method: &str) -> u64 {
+        self.server.requests().get(method).copied().unwrap_or(0)
     }
 
     /// Blocks with one payment each, of amounts that go up.
@@ -118,6 +134,17 @@ impl World {
             self.contract
         )
     }
+}
+
+/// A block with a contract. Its address depends on how many there were before.
+pub(crate) fn deploy(chain: &Chain) -> Address {
+    let deployer = chain.accounts().swap_remove(0);
+    let artifact: Artifact = serde_json::from_str(FEE_COLLECTOR).expect("an artifact");
+    let owner = deployer.address().into_word();
+    let init_code = [artifact.bytecode.as_ref(), owner.as_slice()].concat();
+    let contract = chain.deploy(&deployer, init_code.into()).expect("deployed");
+    chain.mine();
+    contract
 }
 
 /// Looks at an index until it has collected everything.

@@ -1,0 +1,119 @@
+//! What is read from a store, on SQLite and on PostgreSQL.
+//!
+//! | file | what its cases are about |
+//! | --- | --- |
+//! | `events` | rows by page: filters, order, cursors, refusals |
+//! | `sum` | totals, exact |
+//! | `fees` | `/fees`, as its users know it |
+//! | `indexes` | the list of indexes |
+//! | `graphql` | the same in GraphQL |
+//! | `stream`, `resume`, `reorg` | events and retractions as they come; `reader` hears them |
+
+mod events;
+mod fees;
+mod graphql;
+mod indexes;
+mod reader;
+mod reorg;
+mod resume;
+mod stream;
+mod sum;
+
+/// Makes tests of every case, one for each store.
+macro_rules! on_both_stores {
+    ($($file:ident { $($case:ident)* })*) => {
+        mod sqlite {
+            $(mod $file {$(
+                #[tokio::test]
+                async fn $case() {
+                    crate::cases::$file::$case(crate::database::Kind::Sqlite).await;
+                }
+            )*})*
+        }
+
+        mod postgres_store {
+            $(mod $file {$(
+                #[tokio::test]
+                async fn $case() {
+                    crate::cases::$file::$case(crate::database::Kind::Postgres).await;
+                }
+            )*})*
+        }
+    };
+}
+
+on_both_stores! {
+    events {
+        a_row_has_its_place_and_its_fields
+        every_place_can_be_filtered_by
+        every_kind_of_column_can_be_filtered_by
+        a_field_called_from_is_the_field
+        pages_go_on_where_the_one_before_ended
+        filters_and_cursors_go_together
+        a_cursor_of_another_question_is_refused
+        bad_questions_are_refused_by_name
+        what_is_not_there_is_not_found
+        overloaded_events_are_named_by_their_tables
+        values_that_no_row_can_have_are_refused
+        pages_tell_each_row_once_while_others_are_written
+    }
+    sum {
+        totals_are_exact_beyond_256_bits
+        totals_come_by_group
+        sums_that_make_no_sense_are_refused
+        a_column_without_a_sum_is_told_with_its_type
+        totals_come_by_every_kind_of_column
+    }
+    fees {
+        a_fee_has_the_shape_that_its_users_know
+        every_clamp_is_the_reference_s
+        a_chain_that_is_no_number_is_refused
+        whatever_goes_wrong_looks_the_same
+        only_tables_of_the_event_on_the_chain_are_served
+        fees_of_several_tables_come_in_one_order
+        a_deep_page_is_the_page_that_walking_would_find
+    }
+    indexes {
+        indexes_are_listed_with_tables_and_progress
+        without_a_source_there_is_no_progress
+        the_list_takes_no_parameters
+    }
+    graphql {
+        connections_go_on_behind_their_cursors
+        filters_are_those_of_the_list
+        totals_counts_and_indexes_can_be_asked_for
+        bad_questions_have_codes
+        what_asks_for_too_much_is_refused
+        tools_can_look_the_schema_up
+        the_console_loads_nothing_from_elsewhere
+    }
+    stream {
+        rows_come_in_the_chains_order_from_now_on
+        a_reader_may_begin_with_what_is_kept
+        a_stream_begins_behind_the_newest_message
+        an_index_or_event_can_be_asked_for_alone
+        a_message_may_speak_of_some_tables_only
+        questions_that_make_no_sense_are_refused
+        streams_are_bounded_and_leave_room_when_they_end
+        a_quiet_stream_shows_that_it_lives_and_ends_with_the_server
+    }
+    resume {
+        a_stream_goes_on_behind_any_event
+        what_happens_while_nobody_reads_is_told_later
+        a_stream_without_rows_still_moves_on
+        every_chain_has_its_own_place_in_an_id
+        messages_that_were_forgotten_are_owned_up_to
+        a_reader_goes_on_where_all_was_forgotten
+        a_message_for_one_sink_alone_is_no_gap
+        an_id_of_another_chain_is_refused
+        an_id_of_another_database_is_refused
+        a_chain_that_joins_is_told_from_its_first_message
+        a_stream_is_woken_before_its_time
+    }
+    reorg {
+        a_reorg_is_told_as_it_happens
+        a_mended_block_is_told_anew
+        a_mended_block_of_another_index_is_not_told
+        a_late_reader_gets_the_rows_of_the_new_branch_once
+    }
+}

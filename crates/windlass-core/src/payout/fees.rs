@@ -1,0 +1,93 @@
+//! What a transaction offers for its gas, and how much more when it has to wait.
+
+use serde::{Deserialize, Serialize};
+
+/// Nodes take a replacement only at 10 % more; 12.5 % is taken by all of them.
+const BUMP_NUMERATOR: u128 = 9;
+const BUMP_DENOMINATOR: u128 = 8;
+
+/// What is offered for a unit of gas, in wei.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct GasFees {
+    /// At most this much in all.
+    pub max_fee: u128,
+    /// Of which at most this much is for whoever makes the block.
+    pub priority_fee: u128,
+}
+
+/// Why a transaction is not offered more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("gas would cost {wanted} wei, and at most {cap} are allowed")]
+pub struct OverCap {
+    /// What it would have to offer.
+    pub wanted: u128,
+    /// What is allowed.
+    pub cap: u128,
+}
+
+impl GasFees {
+    /// What to offer where a block's gas costs `base_fee` and its maker is tipped
+    /// `priority_fee`: enough for the base fee to double.
+    pub const fn for_base_fee(base_fee: u128, priority_fee: u128) -> Self {
+        let max_fee = base_fee.saturating_mul(2).saturating_add(priority_fee);
+        Self { max_fee, priority_fee }
+    }
+
+    /// The least that replaces this offer and is worth `market`: both fields at least an
+    /// eighth higher. Refused above the cap.
+    pub fn bumped(self, market: Self, cap: u128) -> Result<Self, OverCap> {
+        let max_fee = eighth_more(self.max_fee).max(market.max_fee);
+        let priority_fee = eighth_more(self.priority_fee).max(market.priority_fee).min(max_fee);
+        if max_fee > cap {
+            return Err(OverCap { wanted: max_fee, cap });
+        }
+        Ok(Self { max_fee, priority_fee })
+    }
+
+    /// The same, refused above the cap.
+    pub const fn within(self, cap: u128) -> Result<Self, OverCap> {
+        if self.max_fee > cap {
+            return Err(OverCap { wanted: self.max_fee, cap });
+        }
+        Ok(self)
+    }
+}
+
+/// An eighth more, rounded up, and at least one more.
+fn eighth_more(fee: u128) -> u128 {
+    let more = fee.saturating_mul(BUMP_NUMERATOR).div_ceil(BUMP_DENOMINATOR);
+    more.max(fee.saturating_add(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_bump_is_an_eighth_more_in_both_fields_and_worth_the_market(
+            (max_fee, priority) in (0_u128..1 << 80, 0_u128..1 << 80),
+            (market_fee, market_priority) in (0_u128..1 << 80, 0_u128..1 << 80),
+        ) {
+            let fees = GasFees { max_fee: max_fee.max(priority), priority_fee: priority };
+            let market = GasFees { max_fee: market_fee.max(market_priority), priority_fee: market_priority };
+            let bumped = fees.bumped(market, u128::MAX).expect("no cap");
+            for (new, old) in [(bumped.max_fee, fees.max_fee), (bumped.priority_fee, fees.priority_fee)] {
+                prop_assert!(new * 8 >= old * 9 && new > old);
+            }
+            prop_assert!(bumped.max_fee >= market.max_fee && bumped.priority_fee >= market.priority_fee);
+            prop_assert!(bumped.priority_fee <= bumped.max_fee);
+        }
+    }
+
+    #[test]
+    fn nothing_is_offered_above_the_cap() {
+        let fees = GasFees { max_fee: 80, priority_fee: 8 };
+        assert_eq!(fees.bumped(fees, 90), Ok(GasFees { max_fee: 90, priority_fee: 9 }));
+        assert_eq!(fees.bumped(fees, 89), Err(OverCap { wanted: 90, cap: 89 }));
+        assert_eq!(fees.within(79), Err(OverCap { wanted: 80, cap: 79 }));
+        assert_eq!(GasFees::for_base_fee(10, 2), GasFees { max_fee: 22, priority_fee: 2 });
+    }
+}

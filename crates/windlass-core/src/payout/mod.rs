@@ -1,0 +1,19 @@
+//! Payouts: what is asked for, where it stands, whether it may be made.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`request`] | what is asked for, under which key, and the ids derived from it |
+//! | [`state`] | where a payout stands, and the only ways on |
+//! | [`risk`] | whether it may be made |
+//! | [`day`] | the days of a budget |
+//! | [`fees`] | what a transaction offers for its gas |
+//! | [`signer`] | the port to whoever signs |
+//! | [`audit`] | a log in which nothing can be changed unseen |
+
+pub mod audit;
+pub mod day;
+pub mod fees;
+pub mod request;
+pub mod risk;
+pub mod signer;
+pub mod state;

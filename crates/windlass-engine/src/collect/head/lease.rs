@@ -1,0 +1,56 @@
+//! Who follows the head: the chain's lease, and waiting for it.
+
+use windlass_core::lease::Lease;
+use windlass_core::time::Timestamp;
+
+use super::Follower;
+use crate::collect::error::CollectError;
+
+impl Follower {
+    /// Gives the lease back, so that another worker need not wait for its end.
+    pub async fn release(&mut self) {
+        self.chain.pulse.hold(None);
+        if let Some(lease) = self.lease.take()
+            && let Err(error) = self.chain.store.release_lease(&lease).await
+        {
+            tracing::warn!(%error, "the lease could not be given back and will run out");
+        }
+    }
+
+    pub(super) async fn take_lease(&mut self) -> Result<Option<Lease>, CollectError> {
+        let (names, options) = (&self.chain.names, &self.chain.options);
+        let taken = self.chain.store.acquire_lease(&names.lease, &options.owner, options.lease_ttl).await?;
+        match &taken {
+            Some(_) => {
+                self.lease.clone_from(&taken);
+                self.chain.pulse.hold(taken.clone());
+                if self.waits_for.take().is_some() {
+                    tracing::info!(chain = %options.chain, "this process collects the chain now");
+                }
+            }
+            None => self.wait().await?,
+        }
+        Ok(taken)
+    }
+
+    /// Says who holds the chain instead, once for each. A busy store gives nothing now
+    /// either: what was held before is still held, and to be given back in the end.
+    async fn wait(&mut self) -> Result<(), CollectError> {
+        let (store, options) = (&self.chain.store, &self.chain.options);
+        let held = store.list_leases().await?.into_iter().find(|lease| lease.name == self.chain.names.lease);
+        let Some(other) = held.filter(|lease| lease.owner != options.owner) else { return Ok(()) };
+        self.chain.pulse.hold(None);
+        if self.waits_for.as_ref() != Some(&other.owner) {
+            let left_s = left_s(other.expires_at, store.now().await?);
+            let (chain, holder) = (options.chain, &other.owner);
+            tracing::info!(%chain, %holder, left_s, "another process holds the chain: this one waits, and takes over when that lets go or is silent for `left_s` seconds");
+            self.waits_for = Some(other.owner);
+        }
+        Ok(())
+    }
+}
+
+/// Whole seconds from now to then.
+fn left_s(then: Timestamp, now: Timestamp) -> i64 {
+    then.as_ms().saturating_sub(now.as_ms()).max(0) / 1_000
+}

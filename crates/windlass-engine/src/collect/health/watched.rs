@@ -1,0 +1,89 @@
+//! A chain's port that notes what is asked and answered.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::time::Instant;
+use windlass_core::chain::{Address, BlockHeader, Bytes, ChainId};
+use windlass_core::event::LogEvent;
+use windlass_core::reader::{
+    BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan, Receipts,
+};
+
+use super::pulse::Pulse;
+
+/// Passes every question on, and notes what is heard.
+pub(in crate::collect) struct Watched {
+    inner: Arc<dyn ChainReader>,
+    pulse: Arc<Pulse>,
+}
+
+/// A question that is under way. It may be given up at any time.
+struct Asking<'a> {
+    pulse: &'a Pulse,
+    number: u64,
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.pulse.stop_asking(self.number);
+    }
+}
+
+impl Watched {
+    pub(in crate::collect) fn new(inner: Arc<dyn ChainReader>, pulse: Arc<Pulse>) -> Self {
+        Self { inner, pulse }
+    }
+
+    /// A question that should be answered at once: if it is not, that is silence. Many
+    /// logs take their time.
+    async fn prompt<T>(&self, asked: impl Future<Output = Result<T, ChainError>>) -> Result<T, ChainError> {
+        let _asking = Asking { pulse: &self.pulse, number: self.pulse.ask(Instant::now()) };
+        self.heard(asked).await
+    }
+
+    async fn heard<T>(&self, asked: impl Future<Output = Result<T, ChainError>>) -> Result<T, ChainError> {
+        let answer = asked.await;
+        if answer.as_ref().err().is_none_or(is_answer) {
+            self.pulse.hear(Instant::now());
+        }
+        answer
+    }
+}
+
+/// Whether somebody has understood the question, and does not have what was asked for.
+const fn is_answer(error: &ChainError) -> bool {
+    matches!(error.kind, ChainErrorKind::UnknownBlock | ChainErrorKind::RangeTooLarge { .. })
+}
+
+#[async_trait]
+impl ChainReader for Watched {
+    async fn chain_id(&self) -> Result<ChainId, ChainError> {
+        self.prompt(self.inner.chain_id()).await
+    }
+
+    async fn header(&self, block: BlockTag) -> Result<Option<Header>, ChainError> {
+        self.prompt(self.inner.header(block)).await
+    }
+
+    async fn headers(&self, numbers: &[u64]) -> Result<Vec<Option<Header>>, ChainError> {
+        self.heard(self.inner.headers(numbers)).await
+    }
+
+    async fn logs(&self, span: LogSpan, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
+        self.heard(self.inner.logs(span, filter)).await
+    }
+
+    async fn receipts(&self, block: &BlockHeader) -> Result<Option<Receipts>, ChainError> {
+        self.heard(self.inner.receipts(block)).await
+    }
+
+    async fn code(&self, address: Address, at: BlockTag) -> Result<Bytes, ChainError> {
+        self.heard(self.inner.code(address, at)).await
+    }
+
+    fn range_size(&self, filter: &LogFilter) -> u64 {
+        self.inner.range_size(filter)
+    }
+}

@@ -1,1 +1,0 @@
-//! Single scenes, each with one thing that can go wrong.
