@@ -39,7 +39,10 @@ async fn stage(harness: &dyn Harness) -> Stage {
     let headers = vec![header(5, 1)];
     write(
         &*store,
-        vec![Write::Events(vec![event(CHAIN, 5, 0, 1)]), Write::Blocks { chain: chain(CHAIN), headers }],
+        vec![
+            Write::Events(vec![event(CHAIN, 2, 0, 1), event(CHAIN, 5, 0, 1)]),
+            Write::Blocks { chain: chain(CHAIN), headers },
+        ],
     )
     .await;
     store.create_tables(&[table("t", CHAIN), table("other", CHAIN)]).await.well();
@@ -54,7 +57,7 @@ fn good_writes(good: JobTicket) -> Vec<Write> {
         Write::Events(vec![event(CHAIN, 6, 0, 1)]),
         Write::EraseEvents {
             chain: chain(CHAIN),
-            blocks: BlockRange { from: 5, to: 5 },
+            blocks: BlockRange { from: 2, to: 2 },
             contracts: Vec::new(),
         },
         Write::Blocks { chain: chain(CHAIN), headers: vec![header(6, 1)] },
