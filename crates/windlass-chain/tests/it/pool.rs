@@ -1,6 +1,5 @@
 //! Pools of devnets, over loopback.
 
-use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use windlass_devnet::node::Node;
 use windlass_devnet::synthetic::{Density, SyntheticNode};
 
 use crate::served::{Served, Twisted, all_its_logs, chain_id, pool_of, serve_node, synthetic};
-use crate::server::install_tls;
+use crate::server::{NOBODY, install_tls};
 
 fn node() -> Arc<SyntheticNode> {
     synthetic(10_000, Density::PerBlock(1))
@@ -58,9 +57,8 @@ async fn while_one_endpoint_storms_another_answers() {
 #[tokio::test]
 async fn endpoints_that_are_dead_or_silent_are_done_without() {
     install_tls();
-    let closed = TcpListener::bind(("127.0.0.1", 0)).expect("a port").local_addr().expect("its address");
     let (silent, good) = (serve_node(node(), "timeout=1").await, serve_node(node(), "").await);
-    let urls = [format!("http://{closed}"), silent.server.http_url(), good.server.http_url()];
+    let urls = [format!("http://{NOBODY}"), silent.server.http_url(), good.server.http_url()];
     let options = PoolOptions {
         hedge_after: Duration::from_millis(50),
         request_timeout: Duration::from_secs(5),

@@ -9,6 +9,10 @@ use windlass_chain::evm::EvmRpc;
 
 static PROVIDER: Once = Once::new();
 
+/// Where nobody listens. A port that was free a moment ago may be handed to the next server; this one
+/// is handed out to no one.
+pub(crate) const NOBODY: &str = "127.0.0.1:1";
+
 /// A server for one request; `join` gives the request's body.
 pub(crate) struct Server {
     pub(crate) url: String,

@@ -9,7 +9,7 @@ use windlass_core::error::RetryAdvice;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::LogFilter;
 
-use crate::server::{answer, error, http, install_tls, result, serve};
+use crate::server::{NOBODY, answer, error, http, install_tls, result, serve};
 
 async fn failure(answer: impl Into<Vec<u8>>) -> RpcError {
     let error = serve(answer).client().chain_id().await.expect_err("refused");
@@ -112,12 +112,11 @@ async fn a_connection_that_breaks_or_never_was() {
     let whole = result(r#""0x1""#);
     let cut = &whole.as_bytes()[..whole.len() - 5];
     assert!(matches!(failure(cut).await, RpcError::Connection { .. }));
-    let port = TcpListener::bind(("127.0.0.1", 0)).expect("a port").local_addr().expect("its number").port();
-    let nobody = EvmRpc::new(&format!("http://127.0.0.1:{port}/hunter2hunter2")).expect("a client");
+    let nobody = EvmRpc::new(&format!("http://{NOBODY}/hunter2hunter2")).expect("a client");
     let error = nobody.chain_id().await.expect_err("nobody listens");
     assert_eq!(error.code(), Code::RpcUnreachable);
     assert!(
-        error.to_string().starts_with(&format!("http://127.0.0.1:{port}/*** cannot be reached: ")),
+        error.to_string().starts_with(&format!("http://{NOBODY}/*** cannot be reached: ")),
         "{error}"
     );
 }

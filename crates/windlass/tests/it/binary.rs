@@ -7,6 +7,10 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use tempfile::TempDir;
 
+/// Where nobody listens. A port that was free a moment ago may be handed to the next server; this one
+/// is handed out to no one.
+pub(crate) const NOBODY: &str = "127.0.0.1:1";
+
 /// A folder in which the binary runs.
 pub(crate) struct Folder {
     folder: TempDir,

@@ -1,8 +1,6 @@
 //! `windlass doctor`
 
-use std::net::TcpListener;
-
-use crate::binary::{Folder, Running, hide_numbers};
+use crate::binary::{Folder, NOBODY, Running, hide_numbers};
 
 /// How often a test looks for what takes a while to come about.
 const MAX_LOOKS: usize = 500;
@@ -46,9 +44,8 @@ fn all_is_well() {
 
 #[test]
 fn a_missing_database_folder_and_a_dead_endpoint_are_failures() {
-    let free = TcpListener::bind(("127.0.0.1", 0)).expect("a port").local_addr().expect("its number");
     let text =
-        format!("database.url = 'sqlite:no/such/windlass.db'\n{}", config(&format!("http://{free}/key")));
+        format!("database.url = 'sqlite:no/such/windlass.db'\n{}", config(&format!("http://{NOBODY}/key")));
     insta::assert_snapshot!("doctor_failing", shown(&Folder::with_config(&text).run(&["doctor"]).shown()));
 }
 
@@ -94,8 +91,7 @@ fn a_wrong_configuration_ends_the_examination() {
 
 #[test]
 fn secrets_that_are_missing_and_sockets_that_lead_nowhere() {
-    let free = TcpListener::bind(("127.0.0.1", 0)).expect("a port").local_addr().expect("its number");
-    let text = format!("[chain.a]\nid = 1\nrpc = [\"env:NO_SUCH_RPC\", \"ws://{free}/hunter2\"]\n");
+    let text = format!("[chain.a]\nid = 1\nrpc = [\"env:NO_SUCH_RPC\", \"ws://{NOBODY}/hunter2\"]\n");
     let ran = Folder::with_config(&text).run(&["doctor"]);
     assert!(!ran.shown().contains("hunter2"));
     insta::assert_snapshot!("doctor_secret", shown(&ran.shown()));

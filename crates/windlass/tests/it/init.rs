@@ -1,9 +1,8 @@
 //! `windlass init`
 
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::binary::{Folder, hide_numbers};
+use crate::binary::{Folder, NOBODY, hide_numbers};
 
 #[test]
 fn a_file_is_written_once() {
@@ -39,9 +38,8 @@ fn the_endpoint_is_asked_for_its_chain() {
 
 #[test]
 fn an_endpoint_that_does_not_answer_leaves_no_file() {
-    let free = TcpListener::bind(("127.0.0.1", 0)).expect("a port").local_addr().expect("its number");
     let folder = Folder::new();
-    let ran = folder.run(&["init", "--rpc", &format!("http://{free}/hunter2hunter2")]);
+    let ran = folder.run(&["init", "--rpc", &format!("http://{NOBODY}/hunter2hunter2")]);
     insta::assert_snapshot!("init_unreachable", hide_numbers(&ran.shown(), "127.0.0.1:"));
     assert!(!folder.path().join("windlass.toml").exists());
 }

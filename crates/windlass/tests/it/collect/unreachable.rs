@@ -1,9 +1,7 @@
 //! The first `windlass run` on an endpoint that does not answer.
 
-use std::net::TcpListener;
-
 use super::world::World;
-use crate::binary::{Folder, hide_numbers};
+use crate::binary::{Folder, NOBODY, hide_numbers};
 
 fn wrote_nothing(folder: &Folder) {
     let entries = folder.path().read_dir().expect("the folder");
@@ -14,10 +12,8 @@ fn wrote_nothing(folder: &Folder) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_endpoint_that_is_not_there_ends_the_start() {
     let world = World::start().await;
-    // A port that was free a moment ago.
-    let port = TcpListener::bind(("127.0.0.1", 0)).expect("a port").local_addr().expect("its number").port();
     for scheme in ["http", "ws"] {
-        let nobody = format!("{scheme}://127.0.0.1:{port}/v2/hunter2hunter2");
+        let nobody = format!("{scheme}://{NOBODY}/v2/hunter2hunter2");
         let folder = Folder::with_config(&world.config("0").replace(&world.url(), &nobody));
         let ran = folder.run(&["run"]);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{}", ran.shown());
