@@ -35,7 +35,8 @@ type Unreadable = Box<dyn std::error::Error + Send + Sync>;
 
 /// Reads an answer to `eth_getLogs`, one log after another: no list of them comes to be.
 pub(super) fn each(body: &[u8], take: impl FnMut(Row)) -> Result<(), Unreadable> {
-    serde_json::Deserializer::from_slice(body).deserialize_map(Answer(take))?;
+    // Checked once as a whole, not string by string.
+    serde_json::Deserializer::from_str(std::str::from_utf8(body)?).deserialize_map(Answer(take))?;
     Ok(())
 }
 

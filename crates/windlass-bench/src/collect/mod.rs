@@ -123,9 +123,12 @@ async fn against_limit(
         .with("limit", format_args!("{:.0}", limit.whole.rate()))
         .with("ratio", format_args!("{ratio:.2}"))
         .with("limit_download", format_args!("{:.0}", limit.download.rate()))
+        .with("limit_parse", format_args!("{:.0}", limit.parse.rate()))
         .with("limit_insert", format_args!("{:.0}", limit.insert.rate()))
+        .with("limit_of_slowest", format_args!("{:.2}", limit.share_of_slowest()))
+        .with("limit_of_sum", format_args!("{:.2}", limit.share_of_sum()))
         .bar("ratio", ratio, BAR_RATIO)
-        .bar("the limit's share of its slower part", limit.share(), BAR_LIMIT))
+        .bar("the limit's share of its parts together", limit.share_of_sum(), BAR_LIMIT))
 }
 
 fn against_peer(report: Report, args: &Args, collected: &Collected) -> Outcome {

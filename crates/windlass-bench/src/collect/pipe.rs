@@ -12,20 +12,48 @@ use crate::serve;
 /// About so many logs in one answer.
 const LOGS_PER_RANGE: u64 = 10_000;
 
+/// How often the limit is measured; the median counts, part by part.
+pub(super) const ROUNDS: usize = 3;
+
 /// What a bare pipe reached, whole and in parts.
 pub(super) struct Limit {
     /// Download, parse, insert.
     pub(super) whole: Measured,
     /// Download alone.
     pub(super) download: Measured,
+    /// Parse alone, of answers that are there already.
+    pub(super) parse: Measured,
     /// Insert alone, of rows that are there already.
     pub(super) insert: Measured,
 }
 
 impl Limit {
-    /// How near the pipe comes to the slower of its parts.
-    pub(super) fn share(&self) -> f64 {
-        self.whole.rate() / self.download.rate().min(self.insert.rate())
+    /// Part by part the middle one: a busy neighbour for a second decides nothing.
+    pub(super) fn median(rounds: &[Self]) -> Self {
+        let middle = |part: fn(&Self) -> Measured| {
+            let mut all: Vec<Measured> = rounds.iter().map(part).collect();
+            all.sort_by(|one, other| one.rate().total_cmp(&other.rate()));
+            all[all.len() / 2]
+        };
+        Self {
+            whole: middle(|round| round.whole),
+            download: middle(|round| round.download),
+            parse: middle(|round| round.parse),
+            insert: middle(|round| round.insert),
+        }
+    }
+
+    /// How near the pipe comes to the slower of its parts. Each part by itself has every
+    /// core; in the pipe they share them, so few cores keep this down however good it is.
+    pub(super) fn share_of_slowest(&self) -> f64 {
+        let slowest = self.download.rate().min(self.parse.rate()).min(self.insert.rate());
+        self.whole.rate() / slowest
+    }
+
+    /// How near it comes to its parts done one after another, each with every core.
+    pub(super) fn share_of_sum(&self) -> f64 {
+        let sum = 1.0 / self.download.rate() + 1.0 / self.parse.rate() + 1.0 / self.insert.rate();
+        self.whole.rate() * sum
     }
 }
 
@@ -69,6 +97,42 @@ impl Ranges {
         let request = self.client.post(&*self.url).header("content-type", "application/json").body(body);
         Ok(Some(request.send().await?.error_for_status()?.bytes().await?))
     }
+}
+
+/// All answers, in order.
+pub(super) async fn answers(url: &str, chain: &serve::Args) -> Result<Vec<Bytes>, Broken> {
+    let ranges = Ranges::new(url, chain);
+    let mut answers = Vec::new();
+    while let Some(body) = ranges.next().await? {
+        answers.push(body);
+    }
+    Ok(answers)
+}
+
+/// How fast `answers` are read by `threads` threads. What became of them, in order.
+pub(super) async fn parse<T: Send + 'static>(
+    answers: Vec<Bytes>,
+    threads: usize,
+    read: fn(&[u8]) -> Result<(u64, T), Broken>,
+) -> Result<(Measured, Vec<T>), Broken> {
+    let (begun, share) = (Instant::now(), answers.len().div_ceil(threads).max(1));
+    let readers: Vec<_> = answers
+        .chunks(share)
+        .map(<[Bytes]>::to_vec)
+        .map(|part| {
+            tokio::task::spawn_blocking(move || {
+                part.into_iter().map(|body| read(&body)).collect::<Result<Vec<_>, Broken>>()
+            })
+        })
+        .collect();
+    let (mut n, mut all) = (0, Vec::new());
+    for reader in readers {
+        for (rows, batch) in reader.await?? {
+            n += rows;
+            all.push(batch);
+        }
+    }
+    Ok((Measured { n, seconds: begun.elapsed().as_secs_f64() }, all))
 }
 
 /// How fast the answers come when nothing is done with them.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use rusqlite::{Connection, params};
 
 use super::log::{Row, rows};
-use super::pipe::{Limit, Ranges, download};
+use super::pipe::{Limit, ROUNDS, Ranges, answers, download, parse};
 use crate::report::Measured;
 use crate::serve;
 
@@ -24,16 +24,26 @@ const TABLE: &str = "CREATE TABLE bare (
 
 /// Measures the pipe and its parts.
 pub(super) async fn measure(url: &str, path: &Path, chain: &serve::Args) -> Result<Limit, Broken> {
-    let whole = pipe(url, path, chain).await?;
-    let download = download(url, chain, whole.n).await?;
-    let ranges = Ranges::new(url, chain);
-    let mut batches = Vec::new();
-    while let Some(body) = ranges.next().await? {
-        batches.push(rows(&body)?);
+    let mut rounds = Vec::new();
+    for round in 0..ROUNDS {
+        let whole = pipe(url, &path.with_extension(format!("{round}.db")), chain).await?;
+        let download = download(url, chain, whole.n).await?;
+        let (parse, batches) = parse(answers(url, chain).await?, 1, counted_rows).await?;
+        let insert = insert(&path.with_extension(format!("{round}.insert.db")), batches).await?;
+        rounds.push(Limit { whole, download, parse, insert });
     }
-    let path = path.with_extension("insert.db");
-    let insert = tokio::task::spawn_blocking(move || {
-        let mut connection = open(&path)?;
+    Ok(Limit::median(&rounds))
+}
+
+fn counted_rows(body: &[u8]) -> Result<(u64, Vec<Row>), Broken> {
+    let rows = rows(body)?;
+    Ok((rows.len() as u64, rows))
+}
+
+/// The same rows without a wire.
+async fn insert(path: &Path, batches: Vec<Vec<Row>>) -> Result<Measured, Broken> {
+    let mut connection = open(path)?;
+    let writer = tokio::task::spawn_blocking(move || {
         let begun = Instant::now();
         let mut n = 0;
         for batch in &batches {
@@ -42,7 +52,7 @@ pub(super) async fn measure(url: &str, path: &Path, chain: &serve::Args) -> Resu
         }
         Ok::<_, Broken>(Measured { n, seconds: begun.elapsed().as_secs_f64() })
     });
-    Ok(Limit { whole, download, insert: insert.await?? })
+    writer.await?
 }
 
 async fn pipe(url: &str, path: &Path, chain: &serve::Args) -> Result<Measured, Broken> {

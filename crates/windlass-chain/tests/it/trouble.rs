@@ -115,10 +115,7 @@ async fn a_connection_that_breaks_or_never_was() {
     let nobody = EvmRpc::new(&format!("http://{NOBODY}/hunter2hunter2")).expect("a client");
     let error = nobody.chain_id().await.expect_err("nobody listens");
     assert_eq!(error.code(), Code::RpcUnreachable);
-    assert!(
-        error.to_string().starts_with(&format!("http://{NOBODY}/*** cannot be reached: ")),
-        "{error}"
-    );
+    assert!(error.to_string().starts_with(&format!("http://{NOBODY}/*** cannot be reached: ")), "{error}");
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@
 //! | [`day`] | the days of a budget |
 //! | [`fees`] | what a transaction offers for its gas |
 //! | [`signer`] | the port to whoever signs |
+//! | [`submit`] | the port through which transactions reach a chain |
 //! | [`audit`] | a log in which nothing can be changed unseen |
 
 pub mod audit;
@@ -17,3 +18,4 @@ pub mod request;
 pub mod risk;
 pub mod signer;
 pub mod state;
+pub mod submit;
