@@ -13,6 +13,7 @@ mod jobs;
 mod live;
 mod memory;
 mod npm;
+mod pay;
 mod place;
 mod report;
 mod rows;
@@ -46,6 +47,8 @@ enum Case {
     Insert(insert::Args),
     /// Claiming and completing jobs over a thousand lanes
     Jobs(jobs::Args),
+    /// Payouts from approved to included, against a bare loop of signing, storing and sending
+    Pay(pay::Args),
     /// What the devnet's synthetic chain serves over loopback HTTP
     Rpc(rpc::Args),
     /// A synthetic chain for another process
@@ -66,6 +69,7 @@ async fn main() -> ExitCode {
         Case::Serve(args) => return served(serve::run(args).await),
         Case::Insert(args) => insert::run(args).await,
         Case::Jobs(args) => jobs::run(args).await,
+        Case::Pay(args) => pay::run(args).await,
         Case::Rpc(args) => rpc::run(args).await,
     };
     match outcome {

@@ -93,6 +93,8 @@ codes! {
     IndexMissing = "W0404";
     /// Nobody collects a chain.
     ChainUnattended = "W0405";
+    /// The chain took back what was being exported.
+    TakenBack = "W0406";
     /// A task failed or panicked.
     TaskFailed = "W0501";
     /// The built-in devnet did not do what it was asked.
@@ -144,6 +146,8 @@ impl StoreError {
             | Self::TableMissing(_)
             | Self::Duplicate { .. }
             | Self::Invalid(_)
+            | Self::Stale(_)
+            | Self::Forbidden(_)
             | Self::Closed
             | Self::Other(_) => Code::DatabaseFailed,
         }

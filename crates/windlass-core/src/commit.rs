@@ -16,6 +16,8 @@ use crate::job::{JobId, JobTicket, MAX_PAYLOAD_BYTES, NewJob};
 use crate::lease::{Epoch, Lease};
 use crate::name::{CursorName, LeaseName, Queue, StateKey};
 use crate::outbox::NewMessage;
+use crate::payout::ledger::PayWrite;
+use crate::plan::{self, MAX_PLAN_BYTES};
 use crate::range::BlockRange;
 use crate::store::check_job_queue;
 use crate::table::{Identifier, Rows};
@@ -151,6 +153,8 @@ pub enum Write {
         /// The value.
         value: Option<String>,
     },
+    /// Writes what is kept of payouts.
+    Pay(PayWrite),
 }
 
 /// What a write did, in the place of that write.
@@ -225,7 +229,13 @@ impl Write {
                 check_text("a message's topic", &message.topic)?;
                 check_text("a message's payload", &message.payload)
             }),
+            Self::PutState { key, value: Some(value) } if plan::is_kept_at(key) => {
+                check_length("a plan", value, MAX_PLAN_BYTES)
+            }
             Self::PutState { value: Some(value), .. } => check_text("a state's value", value),
+            Self::Pay(write) => {
+                write.texts().into_iter().try_for_each(|text| check_text("a text of the ledger", text))
+            }
             _ => Ok(()),
         }
     }
@@ -238,6 +248,7 @@ impl Write {
             Self::Enqueue(jobs) => jobs.iter().map(|job| job.payload.len()).sum(),
             Self::Publish(messages) => messages.iter().map(|message| message.payload.len()).sum(),
             Self::PutState { value, .. } => value.as_ref().map_or(0, String::len),
+            Self::Pay(write) => write.bytes(),
             _ => 0,
         }
     }
@@ -249,14 +260,19 @@ impl Write {
             Self::Blocks { headers, .. } => headers.len(),
             Self::Enqueue(jobs) => jobs.len(),
             Self::Publish(messages) => messages.len(),
+            Self::Pay(write) => write.rows(),
             _ => 1,
         }
     }
 }
 
 fn check_text(what: &str, text: &str) -> StoreResult<()> {
-    if text.len() > MAX_PAYLOAD_BYTES {
-        let told = format!("{what} is at most {MAX_PAYLOAD_BYTES} bytes long, this one has {}", text.len());
+    check_length(what, text, MAX_PAYLOAD_BYTES)
+}
+
+fn check_length(what: &str, text: &str, limit: usize) -> StoreResult<()> {
+    if text.len() > limit {
+        let told = format!("{what} is at most {limit} bytes long, this one has {}", text.len());
         return Err(StoreError::Invalid(told));
     }
     if text.contains('\0') {
@@ -269,6 +285,18 @@ fn check_text(what: &str, text: &str) -> StoreResult<()> {
 mod tests {
     use super::*;
     use crate::name::Partition;
+
+    #[test]
+    fn a_plan_may_be_longer_than_other_values_and_has_a_limit_too() {
+        let put = |key: &str, bytes: usize| {
+            let key = StateKey::new(key).expect("a key");
+            Commit::of(vec![Write::PutState { key, value: Some("x".repeat(bytes)) }]).validate()
+        };
+        let plan = plan::key(ChainId::new(137).expect("an id")).expect("a key");
+        assert!(put(plan.as_str(), MAX_PLAN_BYTES).is_ok());
+        assert!(matches!(put(plan.as_str(), MAX_PLAN_BYTES + 1), Err(StoreError::Invalid(_))));
+        assert!(matches!(put("collect/137/sight", MAX_PAYLOAD_BYTES + 1), Err(StoreError::Invalid(_))));
+    }
 
     fn message(payload: &str) -> Write {
         Write::Publish(vec![NewMessage {

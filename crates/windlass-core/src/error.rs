@@ -71,6 +71,12 @@ pub enum StoreError {
         /// Which lane.
         key: String,
     },
+    /// A row was to be replaced, or made, that somebody else has changed or made meanwhile.
+    #[error("{0} was changed by somebody else meanwhile")]
+    Stale(String),
+    /// A row was to be written that the ledger's rules exclude.
+    #[error("the ledger refuses it: {0}")]
+    Forbidden(String),
     /// The caller asked for something that makes no sense.
     #[error("{0}")]
     Invalid(String),

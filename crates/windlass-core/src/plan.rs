@@ -14,15 +14,43 @@
 //! source, or left to the head, and only one of them; what was claimed stays so
 //! for as long as the source is collected.
 
+mod source_set;
+mod stored;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::source_set::{SourceSet, SourceSetError};
+pub use self::stored::PlanError;
+use self::stored::StoredPlan;
 use crate::block_set::BlockSet;
-use crate::chain::Address;
+use crate::chain::{Address, ChainId};
+use crate::name::{NameError, StateKey};
 use crate::range::BlockRange;
 use crate::table::Identifier;
+
+/// The most sources of one chain: each contract of an index that is named once for each of
+/// its events. Those that a factory has created are one for each event, however many they are.
+pub const MAX_SOURCES: usize = 10_000;
+
+/// The most bytes of a plan as it is kept. One of [`MAX_SOURCES`] that has just begun takes
+/// an eighth of it; blocks that were claimed in pieces take more.
+pub const MAX_PLAN_BYTES: usize = 8 << 20;
+
+/// Under which key a chain's plan is kept.
+pub fn key(chain: ChainId) -> Result<StateKey, NameError> {
+    StateKey::new(format!("{KEY_BEGINS}{chain}{KEY_ENDS}"))
+}
+
+/// Whether this is such a key.
+pub(crate) fn is_kept_at(key: &StateKey) -> bool {
+    key.as_str().starts_with(KEY_BEGINS) && key.as_str().ends_with(KEY_ENDS)
+}
+
+const KEY_BEGINS: &str = "collect/";
+const KEY_ENDS: &str = "/plan";
 
 /// A table and who fills it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -70,8 +98,10 @@ impl From<SourceId> for String {
 }
 
 /// What is known of a source.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
+    /// Its number, by which campaigns name it; never used again.
+    pub number: u32,
     /// The first block of interest.
     pub start: u64,
     /// Blocks that were claimed for it, by campaigns or by the head before it moved on.
@@ -81,18 +111,19 @@ pub struct Source {
 }
 
 /// Blocks that are gone over in ranges.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Campaign {
     /// Its number; never used again.
     pub id: u64,
     /// Which blocks.
     pub blocks: BlockRange,
-    /// For which sources.
-    pub sources: BTreeSet<SourceId>,
+    /// For which sources, by number.
+    pub sources: SourceSet,
 }
 
 /// The ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "StoredPlan", into = "StoredPlan")]
 pub struct Plan {
     /// How often it was changed.
     pub version: u64,
@@ -102,6 +133,8 @@ pub struct Plan {
     pub campaigns: Vec<Campaign>,
     /// The number of the next campaign.
     pub next_campaign: u64,
+    /// The number of the next source.
+    pub next_source: u32,
 }
 
 /// Where the head and the campaigns stand.
@@ -148,9 +181,8 @@ impl Plan {
             }
         }
         plan.part(wanted, standing);
-        for (id, start) in wanted {
-            let unknown = || Source { start: *start, claimed: BlockSet::EMPTY, head_from: None };
-            let source = plan.sources.entry(id.clone()).or_insert_with(unknown);
+        plan.number(wanted);
+        for (_, source) in plan.sources.iter_mut().filter(|(id, _)| wanted.contains_key(id)) {
             source.head_from.get_or_insert(standing.head + 1);
         }
         plan.deal_out();
@@ -216,8 +248,19 @@ impl Plan {
         self.campaigns.iter().any(|campaign| campaign.id == id)
     }
 
+    /// Those of a set of sources.
+    pub fn sources_of<'a>(&'a self, set: &'a SourceSet) -> impl Iterator<Item = &'a SourceId> + Clone {
+        self.sources.iter().filter(|(_, source)| set.contains(source.number)).map(|(id, _)| id)
+    }
+
+    /// The campaigns of a source.
+    pub fn campaigns_of(&self, id: &SourceId) -> impl Iterator<Item = &Campaign> {
+        let number = self.sources.get(id).map(|source| source.number);
+        self.campaigns.iter().filter(move |campaign| number.is_some_and(|it| campaign.sources.contains(it)))
+    }
+
     /// The sources that are collected.
-    pub fn collected(&self) -> impl Iterator<Item = (&SourceId, &Source)> {
+    pub fn collected(&self) -> impl Iterator<Item = (&SourceId, &Source)> + Clone {
         self.sources.iter().filter(|(_, source)| source.head_from.is_some())
     }
 
@@ -236,36 +279,52 @@ impl Plan {
         plan
     }
 
-    /// Takes sources that are no longer wanted out of campaigns that are under way. The
-    /// ranges that are open are not stored for them: it is as if they had not been claimed.
+    /// Ends campaigns of sources that are no longer wanted: whoever is at one of their
+    /// ranges would store it for those as well. What they have left open is as if it had
+    /// not been claimed, and is dealt out anew to those who stay.
     fn part(&mut self, wanted: &BTreeMap<SourceId, u64>, standing: &Standing) {
-        for mut campaign in std::mem::take(&mut self.campaigns) {
-            let (stay, leave) = campaign.sources.into_iter().partition(|id| wanted.contains_key(id));
-            self.unclaim(&leave, &standing.open(campaign.id, campaign.blocks));
-            campaign.sources = stay;
-            if !campaign.sources.is_empty() {
+        let unwanted = self.sources.iter().filter(|(id, _)| !wanted.contains_key(id));
+        let leave: SourceSet = unwanted.map(|(_, source)| source.number).collect();
+        for campaign in std::mem::take(&mut self.campaigns) {
+            if campaign.sources.iter().any(|number| leave.contains(number)) {
+                self.unclaim(&campaign.sources, &standing.open(campaign.id, campaign.blocks));
+            } else {
                 self.campaigns.push(campaign);
             }
         }
     }
 
-    fn unclaim(&mut self, sources: &BTreeSet<SourceId>, blocks: &BlockSet) {
-        for (_, source) in self.sources.iter_mut().filter(|(id, _)| sources.contains(id)) {
+    fn unclaim(&mut self, sources: &SourceSet, blocks: &BlockSet) {
+        for source in self.sources.values_mut().filter(|source| sources.contains(source.number)) {
             source.claimed = source.claimed.minus(blocks);
         }
     }
 
-    fn claim(&mut self, sources: &BTreeSet<SourceId>, blocks: BlockRange) {
-        for (_, source) in self.sources.iter_mut().filter(|(id, _)| sources.contains(id)) {
+    fn claim(&mut self, sources: &SourceSet, blocks: BlockRange) {
+        for source in self.sources.values_mut().filter(|source| sources.contains(source.number)) {
             source.claimed.insert(blocks);
+        }
+    }
+
+    /// Gives numbers to those that have none, in the order of their first blocks: which of
+    /// them need a block is then mostly one run of numbers.
+    fn number(&mut self, starts: &BTreeMap<SourceId, u64>) {
+        let is_new = |(id, _): &(&SourceId, &u64)| !self.sources.contains_key(id);
+        let mut new: Vec<(u64, SourceId)> =
+            starts.iter().filter(is_new).map(|(id, start)| (*start, id.clone())).collect();
+        new.sort_unstable();
+        for (start, id) in new {
+            let number = self.next_source;
+            self.next_source += 1;
+            self.sources.insert(id, Source { number, start, claimed: BlockSet::EMPTY, head_from: None });
         }
     }
 
     /// Makes campaigns of what is missing: one for each run of blocks that the same
     /// sources need, the lowest first.
     fn deal_out(&mut self) {
-        let needs: Vec<(&SourceId, BlockSet)> =
-            self.collected().map(|(id, source)| (id, source.need())).collect();
+        let needs: Vec<(u32, BlockSet)> =
+            self.collected().map(|(_, source)| (source.number, source.need())).collect();
         let edges: BTreeSet<u64> = needs
             .iter()
             .flat_map(|(_, need)| need.ranges())
@@ -276,7 +335,7 @@ impl Plan {
         for pair in edges.windows(2) {
             let blocks = BlockRange { from: pair[0], to: pair[1] - 1 };
             let needing = needs.iter().filter(|(_, need)| need.contains(blocks.from));
-            let sources: BTreeSet<SourceId> = needing.map(|(id, _)| (*id).clone()).collect();
+            let sources: SourceSet = needing.map(|(number, _)| *number).collect();
             match campaigns.last_mut() {
                 _ if sources.is_empty() => {}
                 Some(last) if last.sources == sources && last.blocks.to + 1 == blocks.from => {

@@ -1,6 +1,7 @@
 //! Block ranges. Claiming one moves the cursor and creates its job in one
 //! transaction, so that no crash can leave a range that nobody has.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,12 @@ pub struct BlockRange {
     pub from: u64,
     /// The last block.
     pub to: u64,
+}
+
+impl fmt::Display for BlockRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} to {}", self.from, self.to)
+    }
 }
 
 /// A wish for the next range behind a cursor. The cursor's primary is the next

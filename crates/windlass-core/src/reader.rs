@@ -1,5 +1,6 @@
 //! The port to a chain: what a loop asks of an RPC, and how it may fail.
 
+use std::fmt;
 use std::time::Duration;
 
 use alloy_primitives::{Bloom, BloomInput};
@@ -23,6 +24,18 @@ pub enum BlockTag {
     Number(u64),
     /// By hash, on whatever fork.
     Hash(B256),
+}
+
+impl fmt::Display for BlockTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Latest => f.write_str("the latest block"),
+            Self::Safe => f.write_str("the safe block"),
+            Self::Finalized => f.write_str("the finalized block"),
+            Self::Number(number) => write!(f, "block {number}"),
+            Self::Hash(hash) => write!(f, "block {hash}"),
+        }
+    }
 }
 
 /// A block's header as a chain tells it.
@@ -182,6 +195,13 @@ mod tests {
             topics: Topics::new(&words).expect("few enough"),
             data: Bytes::new(),
         }
+    }
+
+    #[test]
+    fn a_block_is_named_in_words() {
+        assert_eq!(BlockTag::Latest.to_string(), "the latest block");
+        assert_eq!(BlockTag::Number(7).to_string(), "block 7");
+        assert_eq!(BlockRange { from: 1, to: 34 }.to_string(), "1 to 34");
     }
 
     fn filter(addresses: &[u8], topics: &[&[u8]]) -> LogFilter {

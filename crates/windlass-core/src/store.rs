@@ -22,6 +22,7 @@ use crate::name::{CursorName, LeaseName, Owner, Partition, Queue, Sink, StateKey
 use crate::outbox::{
     ClaimedMessages, DeadMessage, DeliveryFailure, DeliveryHold, Message, MessageClaim, SinkDepth, SinkStart,
 };
+pub use crate::payout::store::Payouts;
 use crate::range::{BlockRange, RangeClaim};
 use crate::row_query::{Condition, RowQuery, SumGroup, SumQuery};
 use crate::table::{EventRow, Identifier, TableSpec};
@@ -30,13 +31,19 @@ use crate::time::Timestamp;
 /// The most events a page returns.
 pub const MAX_EVENT_PAGE: u32 = 10_000;
 
+/// Events are counted up to so many.
+pub const MAX_COUNTED_EVENTS: u64 = 10_000;
+
 /// The most cursors a listing returns.
 pub const MAX_LISTED_CURSORS: u32 = 1_000;
 
 /// A whole store.
-pub trait Store: Door + Leases + Jobs + Ranges + Cursors + Outbox + Events + Tables + Health {}
+pub trait Store:
+    Door + Leases + Jobs + Ranges + Cursors + Outbox + Events + Tables + Payouts + Health
+{
+}
 
-impl<T: Door + Leases + Jobs + Ranges + Cursors + Outbox + Events + Tables + Health> Store for T {}
+impl<T: Door + Leases + Jobs + Ranges + Cursors + Outbox + Events + Tables + Payouts + Health> Store for T {}
 
 /// The transaction door.
 #[async_trait]
@@ -78,7 +85,9 @@ pub trait Jobs: Door {
     async fn extend_jobs(&self, tickets: &[JobTicket], ttl: Duration) -> StoreResult<Vec<JobTicket>>;
 
     /// Finishes jobs, each lane's in order and without a gap; returns the tickets
-    /// that were no longer valid, whose jobs are untouched.
+    /// that were no longer valid, whose jobs are untouched. A lane that has nothing left
+    /// goes with its last job: its number is never used again, and so whoever held it
+    /// before can write nothing.
     async fn complete_jobs(&self, tickets: &[JobTicket]) -> StoreResult<Vec<JobTicket>>;
 
     /// Records a failed try of a lane's first open job and frees the lane.
@@ -96,7 +105,7 @@ pub trait Jobs: Door {
     /// One job, open or dead.
     async fn show_job(&self, id: JobId) -> StoreResult<Option<JobRow>>;
 
-    /// How every queue stands, by name.
+    /// How every queue stands that has a job, open or dead, by name.
     async fn count_jobs(&self) -> StoreResult<Vec<QueueCounts>>;
 
     /// Puts jobs into lanes; returns their ids in order.
@@ -191,7 +200,8 @@ pub trait Events: Send + Sync {
     /// Logs of a chain from block and log index on, in order, up to `limit`.
     async fn events(&self, chain: ChainId, from: (u64, u32), limit: u32) -> StoreResult<Vec<LogEvent>>;
 
-    /// How many logs of a chain are stored.
+    /// How many logs of a chain are stored, counted up to [`MAX_COUNTED_EVENTS`]: whoever
+    /// asks every second must not pay for all there are.
     async fn count_events(&self, chain: ChainId) -> StoreResult<u64>;
 
     /// Remembered headers of a chain from a block on, in order, up to `limit`.

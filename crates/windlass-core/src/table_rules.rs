@@ -14,19 +14,29 @@ use crate::table::{ColumnKind, HEAD_COLUMNS, Identifier, MAX_COLUMNS, TableSpec}
 pub const MAX_TABLES: usize = 1_000;
 
 /// The stores' own tables, whose names no other can have.
-pub const RESERVED_TABLES: [&str; 14] = [
+pub const RESERVED_TABLES: [&str; 24] = [
+    "api_key",
+    "approval",
+    "attempt",
+    "audit",
+    "audit_head",
     "block",
+    "budget",
     "commit_mark",
     "cursor",
     "dead",
     "event",
     "event_table",
+    "intent",
+    "intent_payout",
     "job",
     "lane",
     "lease",
     "message",
     "partition",
+    "payout",
     "schema_version",
+    "signer",
     "sink",
     "state",
 ];

@@ -5,11 +5,13 @@
 //! | folder | what it holds |
 //! | --- | --- |
 //! | [`collect`] | follows the head of a chain and stores its logs |
+//! | [`pay`] | pays out, at most once |
 //! | [`upkeep`] | keeps the store small |
 //! | `pace` | from step to step: pauses, backoff, the end |
 //! | [`supervise`] | runs tasks together: one fails or panics, all end |
 
 pub mod collect;
 mod pace;
+pub mod pay;
 pub mod supervise;
 pub mod upkeep;

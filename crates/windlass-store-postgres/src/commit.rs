@@ -10,7 +10,7 @@ use windlass_core::store::Door;
 use crate::error::Outcome;
 use crate::table::Growth;
 use crate::tx::Tx;
-use crate::{PostgresStore, cursor, event, job, lane, lease, outbox, state, table};
+use crate::{PostgresStore, cursor, event, job, lane, lease, outbox, pay, state, table};
 
 /// A commit, and what an earlier try of it has found out.
 struct Work {
@@ -92,5 +92,6 @@ async fn apply(tx: &Tx, write: &Write, merge: &AtomicBool, growth: &mut Growth) 
         Write::DropQueue(queue) => job::drop_queue(tx, queue).await.map(Written::Rows),
         Write::Publish(messages) => outbox::publish(tx, messages).await.map(Written::Messages),
         Write::PutState { key, value } => state::put(tx, key, value.as_deref()).await,
+        Write::Pay(write) => pay::write(tx, write).await,
     }
 }

@@ -1,6 +1,7 @@
 //! What PostgreSQL's errors mean: whether to try again, and what to tell the caller.
 
 use std::error::Error;
+use std::fmt;
 use std::io;
 
 use deadpool_postgres::{HookError, PoolError, TimeoutType};
@@ -47,6 +48,24 @@ impl From<tokio_postgres::Error> for Fault {
 impl From<PoolError> for Fault {
     fn from(error: PoolError) -> Self {
         Self::Pool(error)
+    }
+}
+
+/// For the log: what the caller is told in the end is [`Fault::explain`]'s.
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(error) => error.fmt(f),
+            Self::Postgres(error) => f.write_str(&reason(error)),
+            Self::Pool(error) => match connecting(error) {
+                Some(cause) => f.write_str(&reason(cause)),
+                None => f.write_str("no connection could be had in time"),
+            },
+            Self::Silent => f.write_str("no answer in time"),
+            Self::MarkForgotten => f.write_str("a commit mark is missing"),
+            Self::Overtaken => f.write_str("somebody else has written the same meanwhile"),
+            Self::Unsettled => f.write_str("the answer to a commit was lost"),
+        }
     }
 }
 

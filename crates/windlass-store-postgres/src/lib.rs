@@ -13,6 +13,7 @@
 //! | `claim`, `floor` | how a claim goes over lanes, and where it begins |
 //! | `lease`, `lane`, `job`, `range`, `cursor`, `outbox`, `event`, `state` | one noun each |
 //! | `table` | typed tables of events |
+//! | `pay` | what is kept of payouts |
 //! | `copy` | many rows at once |
 //! | `health` | clock, description, closing |
 //!
@@ -36,6 +37,7 @@ mod lease;
 mod mark;
 mod migrate;
 mod outbox;
+mod pay;
 mod range;
 mod row;
 mod state;

@@ -109,7 +109,7 @@ impl PostgresStore {
         if !fault.is_passing() || retries == MAX_RETRIES {
             return Err(fault.explain(&self.inner.place));
         }
-        tracing::warn!(?fault, retries, "the database failed in passing; trying again");
+        tracing::warn!(%fault, retries, "the database failed in passing; trying again");
         tokio::time::sleep(FIRST_DELAY * 4_u32.pow(retries)).await;
         Ok(())
     }
@@ -205,7 +205,7 @@ impl PostgresStore {
             match looked_up {
                 Ok(Some(answer)) => return Ok(answer),
                 Ok(None) => return Err(lost),
-                Err(fault) => tracing::warn!(?fault, "a lost commit could not be looked up yet"),
+                Err(fault) => tracing::warn!(%fault, "a lost commit could not be looked up yet"),
             }
         }
         Err(Fault::Unsettled)

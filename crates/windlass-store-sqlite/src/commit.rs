@@ -6,7 +6,7 @@ use windlass_core::error::StoreResult;
 use windlass_core::store::Door;
 
 use crate::writer::Tx;
-use crate::{SqliteStore, cursor, event, job, lease, outbox, state, table};
+use crate::{SqliteStore, cursor, event, job, lease, outbox, pay, state, table};
 
 #[async_trait]
 impl Door for SqliteStore {
@@ -44,5 +44,6 @@ fn apply(tx: &Tx<'_>, write: &Write) -> StoreResult<Written> {
         Write::DropQueue(queue) => job::drop_queue(tx, queue),
         Write::Publish(messages) => outbox::publish(tx, messages),
         Write::PutState { key, value } => state::put(tx, key, value.as_deref()),
+        Write::Pay(write) => pay::write(tx, write),
     }
 }

@@ -8,7 +8,7 @@ use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::event::{LogEvent, Topics};
 use windlass_core::name::StateKey;
 use windlass_core::range::BlockRange;
-use windlass_core::store::{Events, MAX_EVENT_PAGE};
+use windlass_core::store::{Events, MAX_COUNTED_EVENTS, MAX_EVENT_PAGE};
 
 use crate::SqliteStore;
 use crate::error::Translate;
@@ -24,8 +24,10 @@ impl Events for SqliteStore {
 
     async fn count_events(&self, chain: ChainId) -> StoreResult<u64> {
         self.read(move |tx| {
-            let mut statement = tx.prepare("SELECT count(*) FROM event WHERE chain_id = ?1")?;
-            statement.query_row([chain.as_i64()], |row| Ok(unsigned(row, 0))).translate()?
+            let mut statement =
+                tx.prepare("SELECT count(*) FROM (SELECT 1 FROM event WHERE chain_id = ?1 LIMIT ?2)")?;
+            let up_to = (chain.as_i64(), signed("count", MAX_COUNTED_EVENTS)?);
+            statement.query_row(up_to, |row| Ok(unsigned(row, 0))).translate()?
         })
         .await
     }

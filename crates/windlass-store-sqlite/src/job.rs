@@ -238,7 +238,8 @@ pub(crate) fn drop_queue(tx: &Tx<'_>, queue: &Queue) -> StoreResult<Written> {
     Ok(Written::Rows((open + dead) as u64))
 }
 
-/// Finishes a run of one lane's jobs, sorted by number; `false` leaves them untouched.
+/// Finishes a run of one lane's jobs, sorted by number; `false` leaves them untouched. A
+/// lane that has nothing left goes with them.
 fn complete_run(tx: &Tx<'_>, lane_id: i64, tickets: &[JobTicket]) -> StoreResult<bool> {
     let (Some(first), Some(last)) = (tickets.first(), tickets.last()) else { return Ok(true) };
     let in_order = (first.job.seq..).zip(tickets).all(|(seq, ticket)| ticket.job.seq == seq);
@@ -250,6 +251,7 @@ fn complete_run(tx: &Tx<'_>, lane_id: i64, tickets: &[JobTicket]) -> StoreResult
         "DELETE FROM job WHERE lane_id = ?1 AND seq BETWEEN ?2 AND ?3",
         (lane_id, first.job.seq, last.job.seq),
     )?;
+    lane::forget_drained(tx, lane_id)?;
     Ok(true)
 }
 

@@ -87,14 +87,18 @@ fn dead_row(dead: Dead) -> StoreResult<JobRow> {
     })
 }
 
-/// How every job queue stands.
+/// How every job queue stands that has a job. Only open lanes are read, by their own index:
+/// this is asked for every second.
 pub(crate) fn count(tx: &Tx<'_>) -> StoreResult<Vec<QueueCounts>> {
     let mut statement = tx.prepare(
-        "SELECT queue, sum(tail_seq - done_seq), \
-             sum(tail_seq > done_seq AND owner IS NOT NULL AND available_at_ms > ?1), \
-             sum(tail_seq > done_seq AND owner IS NULL AND attempts > 0), \
-             (SELECT count(*) FROM dead WHERE dead.queue = lane.queue) \
-         FROM lane WHERE partition_id IS NULL GROUP BY queue ORDER BY queue",
+        "SELECT queue, sum(open), sum(is_running), sum(is_retrying), sum(is_dead) FROM ( \
+             SELECT queue, tail_seq - done_seq AS open, 0 AS is_dead, \
+                 owner IS NOT NULL AND available_at_ms > ?1 AS is_running, \
+                 owner IS NULL AND attempts > 0 AS is_retrying \
+             FROM lane INDEXED BY lane_runnable WHERE tail_seq > done_seq AND partition_id IS NULL \
+             UNION ALL \
+             SELECT queue, 0, 1, 0, 0 FROM dead WHERE topic IS NULL) \
+         GROUP BY queue ORDER BY queue",
     )?;
     let mut rows = statement.query([tx.now.as_ms()]).translate()?;
     let mut counts = Vec::new();

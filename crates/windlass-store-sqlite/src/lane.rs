@@ -150,6 +150,13 @@ pub(crate) fn finish(tx: &Tx<'_>, id: i64, epoch: Epoch, first: i64, last: i64) 
     Ok(changed == 1)
 }
 
+/// Forgets a lane of jobs that has nothing left. Its number is never used again, and so
+/// nobody who held it can write.
+pub(crate) fn forget_drained(tx: &Tx<'_>, id: i64) -> StoreResult<()> {
+    tx.execute("DELETE FROM lane WHERE id = ?1 AND tail_seq = done_seq AND partition_id IS NULL", [id])?;
+    Ok(())
+}
+
 /// Frees a lane whose head failed; it can be taken again at `retry_at`.
 pub(crate) fn postpone(tx: &Tx<'_>, lane: &Lane, error: &str, retry_at: Timestamp) -> StoreResult<()> {
     tx.execute(

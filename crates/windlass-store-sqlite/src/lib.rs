@@ -16,6 +16,7 @@
 //! | `job`, `job_list`, `dead` | jobs in lanes, listings, what was given up |
 //! | `lease`, `cursor`, `range`, `event`, `state` | one noun each |
 //! | `table` | typed tables of events |
+//! | `pay` | what is kept of payouts |
 //! | `outbox`, `deliver` | the outbox, from the writing and from the reading side |
 //! | `commit` | the transaction door |
 
@@ -34,6 +35,7 @@ mod lane;
 mod lease;
 mod migrate;
 mod outbox;
+mod pay;
 mod range;
 mod readers;
 mod row;

@@ -6,7 +6,8 @@ use windlass_core::error::{StoreError, StoreResult};
 use crate::connect::Place;
 use crate::error::Translate;
 
-const STEPS: &[&str] = &[include_str!("../migrations/0001_foundation.sql")];
+const STEPS: &[&str] =
+    &[include_str!("../migrations/0001_foundation.sql"), include_str!("../migrations/0002_pay.sql")];
 
 /// The schema version this binary works with.
 pub const SCHEMA_VERSION: i64 = STEPS.len() as i64;
@@ -22,7 +23,9 @@ pub(crate) fn migrate(connection: &mut Connection, place: &Place) -> StoreResult
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).translate()?;
     // Somebody else may have been quicker while this process waited for the lock.
     let done = usize::try_from(version(&transaction)?).unwrap_or(0);
-    if done == 0 && !is_empty(&transaction)? {
+    // A version by itself says nothing: other programs count theirs in the same place.
+    let is_ours = pragma(&transaction, "application_id")? == APPLICATION_ID;
+    if !is_ours && !is_empty(&transaction)? {
         return Err(StoreError::Foreign { place: place.to_string() });
     }
     for step in STEPS.iter().skip(done) {

@@ -4,7 +4,9 @@
 //! | --- | --- |
 //! | [`clock`] | a clock that tests set |
 //! | [`foundry`] | anvil and cast, from the paths in the environment |
+//! | [`delegate_payouts`] | for wrappers around a store that leave payouts alone |
 //! | [`harness`] | what a store brings so that the suite can run against it |
+//! | [`hooked`] | a store behind a hook, for kills and lost answers at every write |
 //! | [`make`] | short ways to say names, jobs, messages, logs |
 //! | [`conformance`] | the suite: one case per rule, one macro that makes tests of them |
 //! | [`model`] | the contract as a reference model in memory |
@@ -15,8 +17,10 @@
 
 pub mod clock;
 pub mod conformance;
+mod delegate;
 pub mod foundry;
 pub mod harness;
+pub mod hooked;
 pub mod make;
 pub mod model;
 pub mod model_store;

@@ -1,5 +1,6 @@
 //! Short ways to say the values that cases are made of.
 
+mod pay;
 mod table;
 
 use std::time::Duration;
@@ -11,6 +12,9 @@ use windlass_core::job::{JobClaim, NewJob};
 use windlass_core::name::{CursorName, LaneKey, LeaseName, Owner, Partition, Queue, Sink, StateKey};
 use windlass_core::outbox::{MessageClaim, NewMessage};
 
+pub use self::pay::{
+    AUDIT_KEY, attempt, audit_entry, budget_key, inclusion, intent, intent_id, payout, vault,
+};
 pub use self::table::{
     EVERY_KIND, condition, contract, identifier, page, row, row_head, row_key, rows, sum, table, table_of,
 };

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use windlass_core::chain::{BlockHeader, ChainId};
+use windlass_core::chain::{Address, B256, BlockHeader, ChainId, U256};
 use windlass_core::commit::{Commit, Written};
 use windlass_core::cursor::Cursor;
 use windlass_core::error::{StoreError, StoreResult};
@@ -21,6 +21,13 @@ use windlass_core::name::{CursorName, LeaseName, Owner, Partition, Sink, StateKe
 use windlass_core::outbox::{
     ClaimedMessages, DeadMessage, DeliveryFailure, DeliveryHold, Message, MessageClaim, SinkDepth, SinkStart,
 };
+use windlass_core::payout::audit::{AuditHead, AuditRow};
+use windlass_core::payout::ledger::{
+    ApiKey, Approval, Attempt, Budget, BudgetKey, Intent, IntentId, Payout, SignerRow,
+};
+use windlass_core::payout::request::{IdempotencyKey, PayoutId, VaultRef};
+use windlass_core::payout::state::PayoutState;
+use windlass_core::payout::store::{AuditQuery, PayoutQuery, Payouts, check_many};
 use windlass_core::range::{BlockRange, RangeClaim};
 use windlass_core::row_query::{Condition, RowQuery, SumGroup, SumQuery};
 use windlass_core::store::{
@@ -248,6 +255,86 @@ impl Tables for ModelStore {
 
     async fn sum_rows(&self, query: &SumQuery) -> StoreResult<Vec<SumGroup>> {
         self.with(|model, _| model.sum_rows(query))?
+    }
+}
+
+#[async_trait]
+impl Payouts for ModelStore {
+    async fn payouts(&self, ids: &[PayoutId]) -> StoreResult<Vec<Payout>> {
+        check_many(ids.len())?;
+        self.with(|model, _| model.ledger().payouts(|payout| ids.contains(&payout.id)))
+    }
+
+    async fn payouts_of_keys(&self, keys: &[IdempotencyKey]) -> StoreResult<Vec<Payout>> {
+        check_many(keys.len())?;
+        self.with(|model, _| model.ledger().payouts(|payout| keys.contains(&payout.request.key)))
+    }
+
+    async fn payouts_of_requests(&self, ids: &[B256]) -> StoreResult<Vec<Payout>> {
+        check_many(ids.len())?;
+        self.with(|model, _| model.ledger().payouts(|payout| ids.contains(&payout.request.request_id())))
+    }
+
+    async fn list_payouts(&self, query: &PayoutQuery) -> StoreResult<Vec<Payout>> {
+        self.with(|model, _| model.ledger().list_payouts(query))
+    }
+
+    async fn count_payouts(&self) -> StoreResult<Vec<(PayoutState, u64)>> {
+        self.with(|model, _| model.ledger().count_payouts())
+    }
+
+    async fn has_paid(&self, vault: VaultRef, to: Address) -> StoreResult<bool> {
+        self.with(|model, _| model.ledger().has_paid(vault, to))
+    }
+
+    async fn open_total(&self, vault: VaultRef, token: Address) -> StoreResult<U256> {
+        self.with(|model, _| model.ledger().open_total(vault, token))
+    }
+
+    async fn approvals(&self, payout: PayoutId) -> StoreResult<Vec<Approval>> {
+        self.with(|model, _| model.ledger().approvals(payout))
+    }
+
+    async fn budgets(&self, keys: &[BudgetKey]) -> StoreResult<Vec<Budget>> {
+        check_many(keys.len())?;
+        self.with(|model, _| keys.iter().map(|key| model.ledger().budget(*key)).collect())
+    }
+
+    async fn intent(&self, id: IntentId) -> StoreResult<Option<Intent>> {
+        self.with(|model, _| model.ledger().intents(|intent| intent.id == id).pop())
+    }
+
+    async fn intents_of(&self, payout: PayoutId) -> StoreResult<Vec<Intent>> {
+        self.with(|model, _| model.ledger().intents(|intent| intent.payouts.contains(&payout)))
+    }
+
+    async fn attempts(&self, intent: IntentId) -> StoreResult<Vec<Attempt>> {
+        self.with(|model, _| model.ledger().attempts(intent))
+    }
+
+    async fn signer(&self, chain: ChainId, address: Address) -> StoreResult<Option<SignerRow>> {
+        let is_it = |row: &SignerRow| (row.chain, row.address) == (chain, address);
+        self.with(|model, _| model.ledger().signers().into_iter().find(is_it))
+    }
+
+    async fn list_signers(&self) -> StoreResult<Vec<SignerRow>> {
+        self.with(|model, _| model.ledger().signers())
+    }
+
+    async fn audit_rows(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {
+        self.with(|model, _| model.ledger().audit_rows(query))
+    }
+
+    async fn audit_head(&self) -> StoreResult<AuditHead> {
+        self.with(|model, _| model.ledger().audit_head())
+    }
+
+    async fn api_key(&self, hash: B256) -> StoreResult<Option<ApiKey>> {
+        self.with(|model, _| model.ledger().api_keys(Some(hash)).pop())
+    }
+
+    async fn list_api_keys(&self) -> StoreResult<Vec<ApiKey>> {
+        self.with(|model, _| model.ledger().api_keys(None))
     }
 }
 

@@ -47,6 +47,7 @@ pages! {
     IndexChanged: "W0403",
     IndexMissing: "W0404",
     ChainUnattended: "W0405",
+    TakenBack: "W0406",
     TaskFailed: "W0501",
     DevnetFailed: "W0502",
 }

@@ -79,6 +79,7 @@ impl From<CollectError> for Failure {
             CollectError::Chain(error) => error.into(),
             CollectError::FinalityViolated { .. } => Self::coded(Code::FinalityViolated, error),
             CollectError::Mending { .. } => Self::refused(error).hint("try again once it is done"),
+            CollectError::PlanTooLarge { .. } => Self::coded(error.code(), error),
             CollectError::Name(_) | CollectError::Strange { .. } => Self::unexpected(error),
         }
     }

@@ -9,6 +9,7 @@
 //! | `query` | what can be asked |
 //! | `event`, `sum`, `index`, `scalar` | what is answered |
 //! | `nesting`, `weight` | what is refused before anything follows it |
+//! | `tell` | what an answer says of its errors |
 
 mod event;
 mod index;
@@ -16,6 +17,7 @@ mod nesting;
 mod query;
 mod scalar;
 mod sum;
+mod tell;
 mod weight;
 
 use async_graphql::{EmptyMutation, EmptySubscription, Pos, Request, Response, Schema};
@@ -64,9 +66,12 @@ pub(crate) async fn graphql(
     body: Result<Json<Map<String, Value>>, JsonRejection>,
 ) -> ApiResult<Json<Response>> {
     let Json(body) = body.map_err(refuse)?;
+    if !body.get("query").is_some_and(Value::is_string) {
+        return Err(no_question());
+    }
     let request = serde_json::from_value(Value::Object(body)).map_err(|_| no_question())?;
     match checked(request) {
-        Ok(request) => Ok(Json(state.schema.execute(request).await)),
+        Ok(request) => Ok(Json(tell::told(state.schema.execute(request).await))),
         Err(error) => {
             let mut error = async_graphql::Error::from(error).into_server_error(Pos::default());
             error.locations.clear();

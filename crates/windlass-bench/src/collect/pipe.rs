@@ -109,11 +109,14 @@ pub(super) async fn answers(url: &str, chain: &serve::Args) -> Result<Vec<Bytes>
     Ok(answers)
 }
 
+/// Reads an answer: how many rows it has, and what became of them.
+pub(super) type Read<T> = fn(&[u8]) -> Result<(u64, T), Broken>;
+
 /// How fast `answers` are read by `threads` threads. What became of them, in order.
 pub(super) async fn parse<T: Send + 'static>(
     answers: Vec<Bytes>,
     threads: usize,
-    read: fn(&[u8]) -> Result<(u64, T), Broken>,
+    read: Read<T>,
 ) -> Result<(Measured, Vec<T>), Broken> {
     let (begun, share) = (Instant::now(), answers.len().div_ceil(threads).max(1));
     let readers: Vec<_> = answers

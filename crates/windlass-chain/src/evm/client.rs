@@ -17,7 +17,7 @@ use super::endpoint::Endpoint;
 use super::envelope::{Answer, ErrorObject, Request};
 use super::error::RpcError;
 use super::header::{self, ReadHeader, TagParam};
-use super::hex::Hex;
+use super::hex::{Hex, Storable};
 use super::log::{Blocks, Query, RpcLog};
 use super::range_limit::{self, Complaint, RangeAdvice, RangeLimit};
 use super::receipt::RpcReceipt;
@@ -38,7 +38,7 @@ const TOO_MANY_REQUESTS: u16 = 429;
 const PAYLOAD_TOO_LARGE: u16 = 413;
 
 /// What is sent where a method wants nothing: an empty list, since some nodes refuse `null`.
-const NO_PARAMS: [(); 0] = [];
+pub(super) const NO_PARAMS: [(); 0] = [];
 
 /// A client for one endpoint. Cheap to clone; clones share their connections.
 #[derive(Clone)]
@@ -83,7 +83,7 @@ impl EvmRpc {
 
     /// The head's height.
     pub async fn block_number(&self) -> Result<u64, RpcError> {
-        self.required::<Hex<u64>>("eth_blockNumber", NO_PARAMS).await.map(|Hex(number)| number)
+        self.required::<Hex<Storable>>("eth_blockNumber", NO_PARAMS).await.map(|Hex(number)| number.0)
     }
 
     /// A block's header; `None` when the node does not have it.
@@ -131,7 +131,7 @@ impl EvmRpc {
         Ok(result.map_or_else(|| RawValue::NULL.to_owned(), ToOwned::to_owned))
     }
 
-    async fn required<T: for<'a> Deserialize<'a>>(
+    pub(super) async fn required<T: for<'a> Deserialize<'a>>(
         &self,
         method: &str,
         params: impl Serialize,
@@ -139,7 +139,7 @@ impl EvmRpc {
         self.call(method, params).await?.ok_or_else(|| self.malformed(method, &"there is no result"))
     }
 
-    async fn call<T: for<'a> Deserialize<'a>>(
+    pub(super) async fn call<T: for<'a> Deserialize<'a>>(
         &self,
         method: &str,
         params: impl Serialize,
@@ -180,13 +180,41 @@ impl EvmRpc {
         CallIds { first, count }
     }
 
-    /// Reads an answer. An error in the body says more than the status does, so it goes first.
+    /// A call some of whose errors are answers: `read` is given the error, and its words
+    /// without this endpoint's keys.
+    pub(super) async fn call_or<T: for<'a> Deserialize<'a>, A>(
+        &self,
+        method: &str,
+        params: impl Serialize,
+        read: impl FnOnce(&ErrorObject<'_>, &str) -> Option<A>,
+    ) -> Result<Result<T, A>, RpcError> {
+        let (id, reply) = self.send(method, params, body_limit(method)).await?;
+        match self.open(method, id, &reply)? {
+            Ok(result) => result.map(Ok).ok_or_else(|| self.malformed(method, &"there is no result")),
+            Err(error) => match read(&error, &self.transport.endpoint.scrub(&error.message)) {
+                Some(answer) => Ok(Err(answer)),
+                None => Err(self.refused(method, &reply, &error)),
+            },
+        }
+    }
+
     fn read<'a, T: Deserialize<'a>>(
         &self,
         method: &str,
         id: u64,
         reply: &'a Reply,
     ) -> Result<Option<T>, RpcError> {
+        self.open(method, id, reply)?.map_err(|error| self.refused(method, reply, &error))
+    }
+
+    /// Opens an answer: the result, or the error that is its content. An error in the body
+    /// says more than the status does, so it goes first.
+    fn open<'a, T: Deserialize<'a>>(
+        &self,
+        method: &str,
+        id: u64,
+        reply: &'a Reply,
+    ) -> Result<Result<Option<T>, ErrorObject<'a>>, RpcError> {
         // UTF-8 is checked once for the whole body: string by string it costs a third of the parse.
         let answer = std::str::from_utf8(&reply.body)
             .map_err(serde::de::Error::custom)
@@ -195,9 +223,9 @@ impl EvmRpc {
             Ok(answer) if reply.is_success() && !answer.answers(id) => {
                 Err(self.malformed(method, &"it bears another call's id"))
             }
-            Ok(Answer { error: Some(error), .. }) => Err(self.refused(method, reply, &error)),
+            Ok(Answer { error: Some(error), .. }) => Ok(Err(error)),
             _ if !reply.is_success() => Err(self.status(method, reply)),
-            Ok(answer) => Ok(answer.result),
+            Ok(answer) => Ok(Ok(answer.result)),
             Err(error) => Err(self.malformed(method, &error)),
         }
     }
@@ -252,9 +280,11 @@ impl EvmRpc {
 /// How long an answer may be: only what holds many logs, receipts or transactions may be large.
 fn body_limit(method: &str) -> usize {
     match method {
-        "eth_getLogs" | "eth_getBlockReceipts" | "eth_getBlockByNumber" | "eth_getBlockByHash" => {
-            MAX_BODY_BYTES
-        }
+        "eth_getLogs"
+        | "eth_getBlockReceipts"
+        | "eth_getTransactionReceipt"
+        | "eth_getBlockByNumber"
+        | "eth_getBlockByHash" => MAX_BODY_BYTES,
         _ => MAX_SMALL_BODY_BYTES,
     }
 }

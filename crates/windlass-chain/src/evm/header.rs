@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use windlass_core::chain::BlockHeader;
 use windlass_core::reader::{BlockTag, Header};
 
-use super::hex::{self, Hex};
+use super::hex::{self, Hex, Storable};
 
 /// A block's tag or height, as a parameter. A hash is asked for by another method.
 pub(crate) struct TagParam(pub(crate) BlockTag);
@@ -56,13 +56,13 @@ pub(crate) struct ReadHeader(pub(crate) Header);
 #[serde(rename_all = "camelCase")]
 struct Wire {
     #[serde(deserialize_with = "hex::de")]
-    number: u64,
+    number: Storable,
     #[serde(deserialize_with = "hex::de")]
     hash: [u8; 32],
     #[serde(deserialize_with = "hex::de")]
     parent_hash: [u8; 32],
     #[serde(deserialize_with = "hex::de")]
-    timestamp: u64,
+    timestamp: Storable,
     #[serde(deserialize_with = "hex::de")]
     logs_bloom: [u8; 256],
     /// Chains that do not have one cannot be checked by it, but they can be read.
@@ -73,10 +73,10 @@ struct Wire {
 impl From<Wire> for ReadHeader {
     fn from(wire: Wire) -> Self {
         let block = BlockHeader {
-            number: wire.number,
+            number: wire.number.0,
             hash: B256::from(wire.hash),
             parent_hash: B256::from(wire.parent_hash),
-            timestamp_s: wire.timestamp,
+            timestamp_s: wire.timestamp.0,
         };
         let receipts_root = wire.receipts_root.map_or(B256::ZERO, |Hex(root)| B256::from(root));
         Self(Header { block, logs_bloom: Box::new(Bloom::from(wire.logs_bloom)), receipts_root })
@@ -104,6 +104,16 @@ mod tests {
         });
         let ReadHeader(header) = serde_json::from_str(&json.to_string()).expect("a header");
         assert_eq!((header.block.number, header.block.timestamp_s), (31, 5));
+        for key in ["number", "timestamp"] {
+            let mut json = json.clone();
+            json[key] = "0x7fffffffffffffff".into();
+            assert!(serde_json::from_str::<ReadHeader>(&json.to_string()).is_ok(), "{key}");
+            json[key] = "0x8000000000000000".into();
+            assert!(
+                serde_json::from_str::<ReadHeader>(&json.to_string()).is_err(),
+                "no store keeps it: {key}"
+            );
+        }
         json["hash"] = serde_json::Value::Null;
         assert!(serde_json::from_str::<ReadHeader>(&json.to_string()).is_err());
     }

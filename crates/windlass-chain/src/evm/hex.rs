@@ -23,6 +23,26 @@ impl FromHex for u64 {
     }
 }
 
+/// A number of a block, or a time: stores keep them in 63 bits, and no chain needs more.
+pub(crate) struct Storable(pub(crate) u64);
+
+impl FromHex for Storable {
+    const EXPECTED: &'static str = "a number as `0x1f` of at most 63 bits";
+    fn from_digits(digits: &[u8]) -> Option<Self> {
+        u64::from_digits(digits).filter(|number| i64::try_from(*number).is_ok()).map(Self)
+    }
+}
+
+impl FromHex for u128 {
+    const EXPECTED: &'static str = "a number as `0x1f`";
+    fn from_digits(digits: &[u8]) -> Option<Self> {
+        if digits.is_empty() || digits.len() > 32 {
+            return None;
+        }
+        digits.iter().try_fold(0, |number: u128, digit| Some(number << 4 | u128::from(nibble(*digit)?)))
+    }
+}
+
 impl<const N: usize> FromHex for [u8; N] {
     const EXPECTED: &'static str = "a hexadecimal text of its length";
     fn from_digits(digits: &[u8]) -> Option<Self> {
@@ -84,6 +104,8 @@ mod tests {
     fn numbers_and_arrays_are_read_strictly() {
         assert_eq!(parse("0x0"), Some(0_u64));
         assert_eq!(parse("0xffffffffffffffff"), Some(u64::MAX));
+        assert_eq!(parse(&format!("0x{}", "f".repeat(32))), Some(u128::MAX));
+        assert_eq!(parse::<u128>(&format!("0x1{}", "0".repeat(32))), None);
         assert_eq!(parse("0x00ff"), Some([0_u8, 255]));
         assert_eq!(parse("0x"), Some(Vec::<u8>::new()));
         for text in ["", "0x", "ff", "0x10000000000000000", "0xg", "-0x1", "0x+1"] {

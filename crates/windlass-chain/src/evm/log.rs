@@ -8,7 +8,7 @@ use windlass_core::event::{LogEvent, MAX_TOPICS, Topics};
 use windlass_core::range::BlockRange;
 use windlass_core::reader::LogFilter;
 
-use super::hex::{self, Hex};
+use super::hex::{self, Hex, Storable};
 
 fn wanted_topics<S: Serializer>(topics: &&[Vec<B256>], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(topics.iter().map(|values| Some(values).filter(|values| !values.is_empty())))
@@ -92,13 +92,13 @@ impl RpcLog {
 #[serde(rename_all = "camelCase")]
 struct Wire {
     #[serde(deserialize_with = "hex::de")]
-    block_number: u64,
+    block_number: Storable,
     #[serde(deserialize_with = "hex::de")]
     block_hash: [u8; 32],
     #[serde(deserialize_with = "log_index")]
     log_index: u32,
     #[serde(default)]
-    block_timestamp: Option<Hex<u64>>,
+    block_timestamp: Option<Hex<Storable>>,
     #[serde(deserialize_with = "hex::de")]
     transaction_hash: [u8; 32],
     #[serde(deserialize_with = "hex::de")]
@@ -115,10 +115,10 @@ struct Wire {
 impl From<Wire> for RpcLog {
     fn from(wire: Wire) -> Self {
         Self {
-            block: BlockRef { number: wire.block_number, hash: B256::from(wire.block_hash) },
+            block: BlockRef { number: wire.block_number.0, hash: B256::from(wire.block_hash) },
             log_index: wire.log_index,
             // Some nodes write zero where they do not know.
-            timestamp_s: wire.block_timestamp.map(|Hex(seconds)| seconds).filter(|seconds| *seconds > 0),
+            timestamp_s: wire.block_timestamp.map(|Hex(time)| time.0).filter(|seconds| *seconds > 0),
             transaction_hash: B256::from(wire.transaction_hash),
             address: Address::from(wire.address),
             topics: wire.topics,
@@ -219,7 +219,13 @@ mod tests {
     #[test]
     fn a_log_that_makes_no_sense_is_refused() {
         assert!(read(&json(5)).is_err());
-        for (key, wrong) in [("blockNumber", "0x"), ("blockHash", "0x00"), ("logIndex", "0x100000000")] {
+        for (key, wrong) in [
+            ("blockNumber", "0x"),
+            ("blockNumber", "0xffffffffffffffff"),
+            ("blockTimestamp", "0xffffffffffffffff"),
+            ("blockHash", "0x00"),
+            ("logIndex", "0x100000000"),
+        ] {
             let mut value = json(1);
             value[key] = wrong.into();
             assert!(read(&value).is_err(), "{key}");

@@ -13,6 +13,7 @@
 //! | [`error`] | [`RpcError`]: what went wrong, whether and when to try again |
 //! | [`range_limit`] | what providers say when a log range is too large |
 //! | [`header`], [`log`], `receipt` | blocks, logs and receipts, read without a detour |
+//! | `transaction` | calls, sending and following transactions: the port to submit through |
 //! | `hex` | hexadecimal to fixed arrays |
 
 mod batch;
@@ -30,6 +31,7 @@ pub mod range_limit;
 pub mod reader;
 mod receipt;
 mod scrub;
+mod transaction;
 mod transport;
 pub mod ws;
 

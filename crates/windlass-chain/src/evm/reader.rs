@@ -26,8 +26,14 @@ use super::range_limit::{BEYOND_HEAD, RangeAdvice};
 use super::receipt::{self, UnknownType};
 
 /// How nodes say that they do not have a block that was asked for.
-const UNKNOWN_BLOCK_WORDS: [&str; 4] =
-    ["unknown block", "block not found", "header not found", "unknown hash"];
+const UNKNOWN_BLOCK_WORDS: [&str; 6] = [
+    "unknown block",
+    "block not found",
+    "header not found",
+    "header for hash not found",
+    "hash is not currently canonical",
+    "unknown hash",
+];
 /// How they say that they do not offer a method.
 const UNKNOWN_METHOD_WORDS: [&str; 5] = [
     "method not found",
@@ -63,6 +69,10 @@ impl EvmReader {
     /// Scheme, host and port: what may be printed.
     pub fn place(&self) -> &str {
         self.rpc.place()
+    }
+
+    pub(crate) fn rpc(&self) -> &EvmRpc {
+        &self.rpc
     }
 
     pub(crate) fn learner(&self) -> &Learner {
@@ -110,7 +120,7 @@ impl EvmReader {
     fn checked(&self, asked: BlockTag, found: Option<Header>) -> Result<Option<Header>, ChainError> {
         match found {
             Some(header) if !header::answers(asked, &header) => {
-                Err(self.another_block(format_args!("{asked:?}"), header.block.block_ref()))
+                Err(self.another_block(format_args!("{asked}"), header.block.block_ref()))
             }
             found => Ok(found),
         }

@@ -2,6 +2,8 @@
 //! against the devnet with its faults; the signer in AWS KMS against an emulator of it.
 
 mod answers;
+mod anvil_transactions;
+mod front;
 mod headers;
 #[cfg(feature = "aws-kms")]
 mod kms;
@@ -12,4 +14,5 @@ mod receipts;
 mod served;
 mod server;
 mod sockets;
+mod transactions;
 mod trouble;

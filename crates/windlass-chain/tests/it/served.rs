@@ -1,6 +1,5 @@
 //! Chains of the devnet on loopback ports, behind faults.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -29,14 +28,9 @@ pub(crate) fn chain_id() -> ChainId {
 
 /// Serves a node behind a plan, on any port.
 pub(crate) async fn serve_node(node: Arc<dyn Node>, plan: &str) -> Served {
-    serve_at(node, plan, SocketAddr::from(([127, 0, 0, 1], 0))).await
-}
-
-/// Serves a node behind a plan, there.
-pub(crate) async fn serve_at(node: Arc<dyn Node>, plan: &str, addr: SocketAddr) -> Served {
     install_tls();
     let faults = Faults::new(1, plan.parse::<Plan>().expect("a plan"));
-    let options = ServerOptions { addr, faults: Some(faults.clone()), ..ServerOptions::default() };
+    let options = ServerOptions { faults: Some(faults.clone()), ..ServerOptions::default() };
     Served { server: Server::start(node, options).await.expect("a server"), faults }
 }
 

@@ -15,7 +15,8 @@ use windlass_core::reader::{BlockTag, ChainErrorKind, ChainReader, LogSpan};
 use windlass_devnet::chain::{Chain, ChainOptions};
 use windlass_devnet::synthetic::Density;
 
-use crate::served::{Served, all_its_logs, chain_id, serve_at, serve_node, synthetic};
+use crate::front::Front;
+use crate::served::{Served, all_its_logs, chain_id, serve_node, synthetic};
 
 /// Longer than anything here takes; only a failing test waits for it.
 const FAR_TOO_LONG: Duration = Duration::from_secs(30);
@@ -28,9 +29,8 @@ fn quick() -> HeadsOptions {
     }
 }
 
-fn listen(served: &[&Served]) -> EvmHeads {
-    let urls: Vec<String> = served.iter().map(|served| served.server.ws_url()).collect();
-    EvmHeads::start(&urls, chain_id(), quick()).expect("listening")
+fn listen(urls: &[String]) -> EvmHeads {
+    EvmHeads::start(urls, chain_id(), quick()).expect("listening")
 }
 
 /// Makes blocks until one of them is announced: how long a subscription takes is not known.
@@ -63,7 +63,8 @@ async fn until(mut condition: impl FnMut() -> bool) {
 async fn heads_arrive_and_survive_a_restart() {
     let chain = Chain::new(ChainOptions::deterministic());
     let served = serve_node(Arc::new(chain.clone()), "").await;
-    let heads = listen(&[&served]);
+    let front = Front::of(&served).await;
+    let heads = listen(&[front.ws_url()]);
     let mut receiver = heads.receiver();
     assert_eq!(*receiver.borrow(), None);
     let first = until_heard(&chain, &mut receiver).await;
@@ -72,10 +73,10 @@ async fn heads_arrive_and_survive_a_restart() {
     let heard = timeout(FAR_TOO_LONG, receiver.wait_for(|head| *head == Some(next))).await;
     heard.expect("in time").expect("it listens");
 
-    let addr = served.server.addr();
-    served.server.stop().await;
+    front.stop(served).await;
     chain.mine();
-    let _served = serve_at(Arc::new(chain.clone()), "", addr).await;
+    let again = serve_node(Arc::new(chain.clone()), "").await;
+    front.pass_to(&again);
     assert!(until_heard(&chain, &mut receiver).await > next);
 }
 
@@ -84,7 +85,7 @@ async fn one_of_two_is_enough() {
     let chain = Chain::new(ChainOptions::deterministic());
     let good = serve_node(Arc::new(chain.clone()), "").await;
     let bad = serve_node(Arc::new(chain.clone()), "reset=1").await;
-    let heads = listen(&[&bad, &good]);
+    let heads = listen(&[bad.server.ws_url(), good.server.ws_url()]);
     assert_eq!(heads.endpoints(), 2);
     until_heard(&chain, &mut heads.receiver()).await;
 }
@@ -100,7 +101,7 @@ async fn only_websockets_are_listened_to() {
 async fn heads_of_another_chain_are_not_announced() {
     let chain = Chain::new(ChainOptions::deterministic());
     let served = serve_node(Arc::new(chain.clone()), "chainid=5").await;
-    let heads = listen(&[&served]);
+    let heads = listen(&[served.server.ws_url()]);
     until(|| {
         chain.mine();
         served.calls("eth_chainId") >= 3
@@ -186,17 +187,19 @@ async fn trouble_over_a_socket_is_told_like_any_other() {
 async fn a_pool_with_nothing_but_sockets_works_and_survives_a_restart() {
     let node = synthetic(100, Density::PerBlock(1));
     let served = serve_node(Arc::<_>::clone(&node) as Arc<_>, "").await;
+    let front = Front::of(&served).await;
     let options = PoolOptions { first_pause: Duration::from_millis(5), ..PoolOptions::default() };
-    let pool = EvmPool::new(&[served.server.ws_url()], chain_id(), options).expect("a pool");
+    let pool = EvmPool::new(&[front.ws_url()], chain_id(), options).expect("a pool");
     let head = |pool: EvmPool| async move { pool.header(BlockTag::Latest).await };
     assert!(head(pool.clone()).await.expect("an answer").is_some());
-    let addr = served.server.addr();
-    served.server.stop().await;
+    front.stop(served).await;
     assert!(head(pool.clone()).await.is_err());
-    let again = serve_at(node, "", addr).await;
+    let again = serve_node(node, "").await;
+    front.pass_to(&again);
     let back = async {
+        let mut look = tokio::time::interval(Duration::from_millis(5));
         while head(pool.clone()).await.is_err() {
-            tokio::task::yield_now().await;
+            look.tick().await;
         }
     };
     timeout(FAR_TOO_LONG, back).await.expect("it is back");

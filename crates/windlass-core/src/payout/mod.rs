@@ -7,6 +7,10 @@
 //! | [`risk`] | whether it may be made |
 //! | [`day`] | the days of a budget |
 //! | [`fees`] | what a transaction offers for its gas |
+//! | [`ledger`] | what is kept: rows with versions |
+//! | [`store`] | the port to what is kept |
+//! | [`transaction`] | a transaction, its bytes, and reading them back |
+//! | [`vault`] | the contract that pays: calls, answers, refusals, events |
 //! | [`signer`] | the port to whoever signs |
 //! | [`submit`] | the port through which transactions reach a chain |
 //! | [`audit`] | a log in which nothing can be changed unseen |
@@ -14,8 +18,12 @@
 pub mod audit;
 pub mod day;
 pub mod fees;
+pub mod ledger;
 pub mod request;
 pub mod risk;
 pub mod signer;
 pub mod state;
+pub mod store;
 pub mod submit;
+pub mod transaction;
+pub mod vault;

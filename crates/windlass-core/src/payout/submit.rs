@@ -27,7 +27,8 @@ pub enum CallOutcome {
     Returned(Bytes),
     /// It reverts: the error's bytes, and what the node says of it.
     Reverted {
-        /// Selector and arguments of the error; empty when there are none.
+        /// Selector and arguments of the error; empty when there are none, and when the
+        /// endpoint does not tell.
         data: Bytes,
         /// The node's words.
         message: String,
@@ -58,7 +59,8 @@ pub enum NonceTag {
 }
 
 /// What an endpoint said to a transaction. Only [`SendAnswer::Accepted`] and
-/// [`SendAnswer::Known`] say where it is; after every other it may be there or not.
+/// [`SendAnswer::Known`] say where it is; after every other it may be there or not. None of
+/// them proves anything: an endpoint may take a transaction and forget it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SendAnswer {
     /// It was taken.
@@ -77,6 +79,8 @@ pub enum SendAnswer {
     Refused(String),
     /// No answer that could be understood.
     Silent(String),
+    /// It was not sent there: the endpoint serves another chain.
+    Withheld(String),
 }
 
 /// A transaction's outcome, as an endpoint tells it.
@@ -103,7 +107,8 @@ pub trait TransactionChain: ChainReader {
     /// How much gas a call would take now.
     async fn estimate_gas(&self, call: &Call) -> Result<GasEstimate, ChainError>;
 
-    /// Hands signed bytes to every endpoint; what each of them said, in their order.
+    /// Hands signed bytes to every endpoint at once, each for a bounded time and not twice;
+    /// what each of them said, in their order. Whoever stops waiting may have sent it.
     async fn send(&self, raw: &Bytes) -> Vec<SendAnswer>;
 
     /// A transaction's outcome; `None` where the endpoint knows of none.
@@ -112,7 +117,8 @@ pub trait TransactionChain: ChainReader {
     /// How many transactions an account has sent.
     async fn nonce(&self, account: Address, at: NonceTag) -> Result<u64, ChainError>;
 
-    /// What gas costs now: enough for the base fee to double.
+    /// What gas costs now: enough for the base fee to double. One endpoint's word, to be
+    /// held against a cap.
     async fn gas_fees(&self) -> Result<GasFees, ChainError>;
 
     /// What an account has of the chain's own coin.
@@ -136,6 +142,7 @@ impl SendAnswer {
             Self::NoFunds => "no_funds",
             Self::Refused(_) => "refused",
             Self::Silent(_) => "silent",
+            Self::Withheld(_) => "withheld",
         }
     }
 }

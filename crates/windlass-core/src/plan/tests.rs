@@ -28,7 +28,7 @@ fn standing(head: u64, next_blocks: &[(u64, u64)]) -> Standing {
 /// Number, first and last block, and tables of each campaign.
 fn picture(plan: &Plan) -> Vec<(u64, u64, u64, String)> {
     let names = |campaign: &Campaign| {
-        campaign.sources.iter().map(|id| id.table.to_string()).collect::<Vec<_>>().join("+")
+        plan.sources_of(&campaign.sources).map(|id| id.table.to_string()).collect::<Vec<_>>().join("+")
     };
     plan.campaigns
         .iter()
@@ -105,7 +105,7 @@ fn a_source_that_leaves_in_the_middle_has_what_is_stored() {
     let open = BTreeMap::from([(0, blocks(&[(50, 59)]))]);
     let standing_at_60 = Standing { open, ..standing(99, &[(0, 60)]) };
     let left = plan.replan(&wanted(&[("b", 0)]), &standing_at_60);
-    assert_eq!(picture(&left), [(0, 0, 59, "b".to_owned()), (1, 60, 99, "b".to_owned())]);
+    assert_eq!(picture(&left), [(1, 50, 99, "b".to_owned())], "under another number: nobody is at it");
     assert_eq!(left.sources[&source("a")].claimed, blocks(&[(0, 49)]));
     let none_left = plan.replan(&wanted(&[]), &standing_at_60);
     assert_eq!(picture(&none_left), []);
@@ -133,8 +133,48 @@ fn an_earlier_start_adds_what_lies_before() {
 #[test]
 fn a_plan_reads_back() {
     let plan = Plan::default().replan(&wanted(&[("a", 1), ("b", 5)]), &standing(9, &[]));
+    let plan = plan.replan(&wanted(&[("b", 5), ("c", 0)]), &standing(12, &[(0, 3), (1, 7)]));
     let text = serde_json::to_string(&plan).expect("json");
     assert_eq!(serde_json::from_str::<Plan>(&text).expect("a plan"), plan);
+}
+
+/// What an earlier version has written of two sources, of which one begins later.
+const FIRST_FORM: &str = r#"{"version":2,"sources":{
+    "a@0x0707070707070707070707070707070707070707":
+        {"start":50,"claimed":[{"from":50,"to":60}],"head_from":100},
+    "b@created":{"start":10,"claimed":[],"head_from":null}},
+    "campaigns":[{"id":3,"blocks":{"from":61,"to":99},"sources":["a@0x0707070707070707070707070707070707070707"]}],
+    "next_campaign":4}"#;
+
+#[test]
+fn a_plan_of_the_first_form_is_read() {
+    let plan: Plan = serde_json::from_str(FIRST_FORM).expect("a plan");
+    let created = SourceId { table: Identifier::new("b").expect("a name"), contract: None };
+    let expected =
+        |number, start, ranges, head_from| Source { number, start, claimed: blocks(ranges), head_from };
+    assert_eq!(plan.sources[&created], expected(0, 10, &[], None));
+    assert_eq!(plan.sources[&source("a")], expected(1, 50, &[(50, 60)], Some(100)));
+    assert_eq!(picture(&plan), [(3, 61, 99, "a".to_owned())]);
+    assert_eq!((plan.version, plan.next_campaign, plan.next_source), (2, 4, 2));
+    let text = serde_json::to_string(&plan).expect("json");
+    assert_eq!(serde_json::from_str::<Plan>(&text).expect("a plan"), plan);
+}
+
+#[test]
+fn a_plan_grows_with_its_sources_and_not_with_their_square() {
+    let contract = |number: u32| Some(Address::left_padding_from(&number.to_be_bytes()));
+    let table =
+        Identifier::new("a_table_with_a_name_that_is_as_long_as_they_get_in_a_store").expect("a name");
+    // Each begins somewhere else, in no order.
+    let start = |number: u32| u64::from(number.wrapping_mul(7_919) % 20_000_000);
+    let many = |count: u32| -> BTreeMap<SourceId, u64> {
+        let id = |number| SourceId { table: table.clone(), contract: contract(number) };
+        (0..count).map(|number| (id(number), start(number))).collect()
+    };
+    let plan = Plan::default().replan(&many(1_000), &standing(20_000_000, &[]));
+    assert_eq!(plan.campaigns.len(), 1_000);
+    let bytes = serde_json::to_string(&plan).expect("json").len();
+    assert!(bytes / 1_000 * MAX_SOURCES < MAX_PLAN_BYTES / 4, "{bytes} bytes for a thousand sources");
 }
 
 /// What happens to a plan.
@@ -169,10 +209,10 @@ proptest! {
         let mut next_blocks: BTreeMap<u64, u64> = BTreeMap::new();
         let mut starts: BTreeMap<SourceId, u64> = BTreeMap::new();
         let mut claimed: BTreeMap<SourceId, BlockSet> = BTreeMap::new();
-        let claim = |claimed: &mut BTreeMap<SourceId, BlockSet>, campaign: &Campaign, next: &mut BTreeMap<u64, u64>, count: u64| {
+        let claim = |plan: &Plan, claimed: &mut BTreeMap<SourceId, BlockSet>, campaign: &Campaign, next: &mut BTreeMap<u64, u64>, count: u64| {
             let from = next.get(&campaign.id).copied().unwrap_or(campaign.blocks.from);
             let Some(range) = BlockRange::next(from, count, campaign.blocks.to) else { return };
-            for id in &campaign.sources {
+            for id in plan.sources_of(&campaign.sources) {
                 let mine = claimed.entry(id.clone()).or_default();
                 assert!((range.from..=range.to).all(|block| !mine.contains(block)), "{id} {range:?}");
                 mine.insert(range);
@@ -184,6 +224,8 @@ proptest! {
                 head,
                 settled: head,
                 next_blocks: next_blocks.clone(),
+                // What is claimed is stored at once.
+                open: plan.campaigns.iter().map(|campaign| (campaign.id, BlockSet::EMPTY)).collect(),
                 ..Standing::default()
             };
             match step {
@@ -202,7 +244,7 @@ proptest! {
                 }
                 Step::Claim(which, count) => {
                     if let Some(campaign) = plan.campaigns.get(which) {
-                        claim(&mut claimed, campaign, &mut next_blocks, count);
+                        claim(&plan, &mut claimed, campaign, &mut next_blocks, count);
                     }
                 }
                 Step::Finish(which) => {
@@ -221,7 +263,7 @@ proptest! {
             }
         }
         for campaign in &plan.campaigns {
-            claim(&mut claimed, campaign, &mut next_blocks, u64::MAX);
+            claim(&plan, &mut claimed, campaign, &mut next_blocks, u64::MAX);
         }
         for (id, known) in plan.collected() {
             let mut has = known.claimed.clone();

@@ -4,14 +4,20 @@
 //! in its header, tell every log there is. Where an endpoint does not tell
 //! receipts, a bloom that has no room for a wanted log proves that there is none;
 //! the rest stands on the word of one endpoint, or of two that agree.
+//!
+//! What a campaign has not stored yet, or has given up, cannot be judged: it is left out,
+//! and counted by its reason.
+
+mod left;
+mod patience;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde::Serialize;
-use windlass_core::block_set::BlockSet;
 use windlass_core::commit::Commit;
+use windlass_core::error::RetryAdvice;
 use windlass_core::event::LogEvent;
 use windlass_core::lease::Lease;
 use windlass_core::plan::Plan;
@@ -19,6 +25,9 @@ use windlass_core::range::BlockRange;
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan};
 use windlass_core::table::Identifier;
 
+use self::left::Unstored;
+pub use self::left::{LeftOut, Next};
+use self::patience::patiently;
 use super::chain::CollectedChain;
 use super::compare::{self, Compared};
 use super::error::CollectError;
@@ -116,16 +125,22 @@ impl Audit {
     }
 
     /// The next blocks to audit, from a block on up to another: so many as fit a page and
-    /// have the same sources, behind those that are still being collected; `None` when
-    /// none is left.
-    pub async fn next_page(&self, from: u64, to: u64) -> Result<Option<BlockRange>, CollectError> {
-        let plan = ledger::plan(&*self.chain.store, &self.chain.names).await?;
-        let mut left = BlockSet::from(BlockRange { from, to });
-        plan.campaigns.iter().for_each(|campaign| left.remove(campaign.blocks));
-        let Some(first) = left.ranges().first() else { return Ok(None) };
+    /// have the same sources, behind those that are not stored.
+    pub async fn next_page(&self, from: u64, to: u64) -> Result<Next, CollectError> {
+        let (store, names) = (&*self.chain.store, &self.chain.names);
+        let asked = BlockRange { from, to };
+        let unstored = Unstored::of(store, names).await?;
+        let left = unstored.stored_of(asked);
+        let Some(first) = left.ranges().first() else {
+            return Ok(Next { page: None, left_out: unstored.reasons(asked) });
+        };
+        let plan = ledger::plan(store, names).await?;
         let starts = plan.collected().map(|(_, source)| source.start);
         let next_start = starts.filter(|start| *start > first.from).min().unwrap_or(u64::MAX);
-        Ok(BlockRange::next(first.from, MAX_PAGE_BLOCKS, first.to.min(next_start - 1)))
+        let page = BlockRange::next(first.from, MAX_PAGE_BLOCKS, first.to.min(next_start - 1));
+        let passed = first.from.checked_sub(1).filter(|before| *before >= from);
+        let left_out = passed.map(|to| unstored.reasons(BlockRange { from, to })).unwrap_or_default();
+        Ok(Next { page, left_out })
     }
 
     /// The blocks that are to be there: from the first start to the last final block
@@ -134,7 +149,7 @@ impl Audit {
         let plan = ledger::plan(&*self.chain.store, &self.chain.names).await?;
         let start = plan.collected().map(|(_, source)| source.start).min();
         let head = ledger::block(&*self.chain.store, &self.chain.names.head).await?;
-        let finalized = self.chain.sight().await?.finalized.number;
+        let finalized = patiently(|| self.chain.sight()).await?.finalized.number;
         Ok(start.zip(head).map(|(from, head)| BlockRange { from, to: head.number.min(finalized) }))
     }
 
@@ -181,9 +196,9 @@ impl Audit {
     async fn look(&self, blocks: BlockRange, lease: Option<&Lease>) -> Result<Audited, CollectError> {
         let routing = &self.routing_at(blocks.from).await?;
         let numbers: Vec<u64> = (blocks.from..=blocks.to).take(MAX_PAGE_BLOCKS as usize).collect();
-        let headers = self.chain.reader.headers(&numbers).await?;
+        let headers = self.headers(&numbers).await?;
         let known: Vec<Known> = stream::iter(numbers.iter().zip(headers))
-            .map(|(number, header)| self.known(*number, header, &routing.filter))
+            .map(|(number, header)| patiently(move || self.known(*number, header.clone(), &routing.filter)))
             .buffered(CONCURRENCY)
             .try_collect()
             .await?;
@@ -207,6 +222,22 @@ impl Audit {
             audited.repaired = self.repair(routing, &known, &audited, lease).await?;
         }
         Ok(audited)
+    }
+
+    /// Headers, all at once if that goes well; each by itself otherwise: one answer that
+    /// goes wrong spoils all that were asked for together.
+    async fn headers(&self, numbers: &[u64]) -> Result<Vec<Option<Header>>, ChainError> {
+        let reader = &self.chain.reader;
+        match reader.headers(numbers).await {
+            Err(error) if error.retry != RetryAdvice::Never => {
+                let one = |number: &u64| {
+                    let block = BlockTag::Number(*number);
+                    patiently(move || reader.header(block))
+                };
+                stream::iter(numbers.iter().map(one)).buffered(CONCURRENCY).try_collect().await
+            }
+            answer => answer,
+        }
     }
 
     async fn known(
@@ -254,7 +285,7 @@ impl Audit {
             if !differing.contains(&number) || block.is_disputed {
                 continue;
             }
-            writes.extend(mend.block(block.header.block.block_ref(), routing.sorted(&block.logs)));
+            writes.extend(mend.block(block.header.block.block_ref(), routing.sorted(&block.logs)).await?);
             repaired += 1;
         }
         self.chain.store.commit(Commit::of(writes).under_lease(lease)).await?;

@@ -83,7 +83,8 @@ impl Catalog {
         children: &Children,
     ) -> Option<Routing> {
         let sources = sources.into_iter().map(|id| self.entries.get(id).map(|entry| entry.source(children)));
-        Some(Routing::new(self.chain, &sources.collect::<Option<Vec<_>>>()?))
+        let everybody = self.entries.values().map(|entry| entry.source(children)).collect();
+        Some(Routing::new(self.chain, &sources.collect::<Option<Vec<_>>>()?, everybody))
     }
 
     /// Where the creations of these sources are told, each table once.

@@ -182,7 +182,7 @@ impl CollectedChain {
         }
         let is_known = |table: &Identifier| {
             let mut collected = plan.collected().filter(|(id, _)| id.table == *table).peekable();
-            let is_open = |id: &SourceId| plan.campaigns.iter().any(|campaign| campaign.sources.contains(id));
+            let is_open = |id: &SourceId| plan.campaigns_of(id).next().is_some();
             collected.peek().is_some() && !collected.any(|(id, _)| is_open(id))
         };
         let is_ready = |entry: &CatalogEntry| match &entry.emitter {
@@ -201,9 +201,8 @@ impl CollectedChain {
     /// collected: the first block at which there may be one that nobody knows.
     pub(super) fn unknown_from(&self, plan: &Plan) -> BTreeMap<SourceId, u64> {
         let lowest = |table: &Identifier| {
-            let open = plan.campaigns.iter();
-            let open = open.filter(|campaign| campaign.sources.iter().any(|id| id.table == *table));
-            open.map(|campaign| campaign.blocks.from).min()
+            let of_table = plan.sources.keys().filter(|id| id.table == *table);
+            of_table.flat_map(|id| plan.campaigns_of(id)).map(|campaign| campaign.blocks.from).min()
         };
         let unknown = self.catalog.iter().filter_map(|(id, entry)| match &entry.emitter {
             Emitter::Created(creations) => lowest(&creations.table.name).map(|from| (id.clone(), from)),

@@ -73,21 +73,8 @@ pub(super) async fn misfits(
     found: &Sorted,
 ) -> Result<Compared, CollectError> {
     let key = |log: &LogEvent| RowKey { block: log.block.number, log_index: log.log_index };
-    let mut stored = BTreeMap::new();
-    let mut from = (blocks.from, 0);
-    loop {
-        let page = store.events(chain, from, MAX_EVENT_PAGE).await?;
-        let Some(last) = page.last() else { break };
-        from = (last.block.number, last.log_index.saturating_add(1));
-        let is_past = last.block.number > blocks.to || page.len() < MAX_EVENT_PAGE as usize;
-        // What others have put there is theirs.
-        let ours =
-            page.into_iter().filter(|log| log.block.number <= blocks.to && routing.filter.matches(log));
-        stored.extend(ours.map(|log| (key(&log), log)));
-        if is_past {
-            break;
-        }
-    }
+    let kept = kept(store, chain, blocks).await?;
+    let mut stored: BTreeMap<RowKey, LogEvent> = kept.into_iter().map(|log| (key(&log), log)).collect();
     let mut compared = Compared::default();
     for log in &found.raw {
         match stored.remove(&key(log)) {
@@ -96,8 +83,30 @@ pub(super) async fn misfits(
             Some(_) => {}
         }
     }
-    compared.extra.extend(stored.into_keys());
+    // What others have put there is theirs; what has a place in a table is nobody's.
+    let extra = stored.into_iter().filter(|(_, log)| routing.keeps(log) || routing.outgrows(log));
+    compared.extra.extend(extra.map(|(key, _)| key));
     Ok(compared)
+}
+
+/// Every log of some blocks that is kept as it came, whoever it is kept for.
+pub(super) async fn kept(
+    store: &dyn Store,
+    chain: ChainId,
+    blocks: BlockRange,
+) -> Result<Vec<LogEvent>, CollectError> {
+    let mut kept = Vec::new();
+    let mut from = (blocks.from, 0);
+    loop {
+        let page = store.events(chain, from, MAX_EVENT_PAGE).await?;
+        let Some(last) = page.last() else { return Ok(kept) };
+        from = (last.block.number, last.log_index.saturating_add(1));
+        let is_past = last.block.number > blocks.to || page.len() < MAX_EVENT_PAGE as usize;
+        kept.extend(page.into_iter().filter(|log| log.block.number <= blocks.to));
+        if is_past {
+            return Ok(kept);
+        }
+    }
 }
 
 /// The blocks in which any table differs, or the logs that fit none.

@@ -6,6 +6,7 @@ use windlass_core::chain::{BlockRef, ChainId};
 use windlass_core::code::Code;
 use windlass_core::error::{RetryAdvice, StoreError};
 use windlass_core::name::NameError;
+use windlass_core::plan::MAX_PLAN_BYTES;
 use windlass_core::reader::{ChainError, ChainErrorKind};
 
 /// Whoever was refused because another took over asks again after this.
@@ -53,6 +54,17 @@ pub enum CollectError {
         /// What is wrong with it.
         reason: String,
     },
+    /// More is wanted of a chain than its ledger can hold. What was planned before goes on.
+    #[error(
+        "the ledger of {sources} sources takes {bytes} bytes and has room for {MAX_PLAN_BYTES}: \
+         collect fewer contracts or events of this chain, or pause fewer times"
+    )]
+    PlanTooLarge {
+        /// How many sources there are, or were.
+        sources: usize,
+        /// How many bytes it takes.
+        bytes: usize,
+    },
     /// The outcome of a range could be written neither as done nor as failed.
     #[error("what became of a range could not be written: {0}")]
     Unwritten(StoreError),
@@ -71,6 +83,7 @@ impl CollectError {
             Self::Chain(error) => error.kind.code(),
             Self::FinalityViolated { .. } => Code::FinalityViolated,
             Self::Mending { .. } => Code::DatabaseBusy,
+            Self::PlanTooLarge { .. } => Code::ConfigInvalid,
             Self::Name(_) | Self::Strange { .. } => Code::DatabaseFailed,
         }
     }
@@ -98,16 +111,38 @@ impl CollectError {
             }
             Self::Chain(error) => error.retry,
             Self::FinalityViolated { .. } | Self::Mending { .. } => RetryAdvice::After(HALTED_PAUSE),
-            Self::Name(_) | Self::Strange { .. } | Self::Unwritten(_) => RetryAdvice::Never,
+            Self::PlanTooLarge { .. } | Self::Name(_) | Self::Strange { .. } | Self::Unwritten(_) => {
+                RetryAdvice::Never
+            }
         }
     }
 
     /// The same for a loop: however an endpoint refuses, it may be mended while the process
-    /// runs, and one chain's endpoints do not end the work on others.
+    /// runs, and one chain's endpoints do not end the work on others. Nor does what somebody
+    /// must mend about one chain: a row of another block where one is to be stored, or more
+    /// sources than its ledger holds.
     pub(super) fn retry_in_loop(&self) -> RetryAdvice {
         match (self, self.retry()) {
             (Self::Chain(_), RetryAdvice::Never) => RetryAdvice::After(REFUSED_PAUSE),
+            (Self::Store(StoreError::EventConflict { .. }) | Self::PlanTooLarge { .. }, _) => {
+                RetryAdvice::After(HALTED_PAUSE)
+            }
             (_, advice) => advice,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_must_be_mended_about_one_chain_ends_no_loop() {
+        let conflict = StoreError::EventConflict { chain: 1, count: 1 };
+        for error in [conflict.into(), CollectError::PlanTooLarge { sources: 1, bytes: 2 }] {
+            assert_eq!(error.retry_in_loop(), RetryAdvice::After(HALTED_PAUSE), "{error}");
+        }
+        let strange = CollectError::strange("a plan", "no JSON");
+        assert_eq!(strange.retry_in_loop(), RetryAdvice::Never, "nobody can go on from there");
     }
 }

@@ -9,7 +9,7 @@ use windlass_core::commit::Write;
 use windlass_core::cursor::Cursor;
 use windlass_core::job::{JobFilter, MAX_LISTED_JOBS};
 use windlass_core::name::{CursorName, Queue, StateKey};
-use windlass_core::plan::Plan;
+use windlass_core::plan::{Campaign, MAX_PLAN_BYTES, Plan};
 use windlass_core::range::{BlockRange, RANGE_CURSOR_SECONDARY};
 use windlass_core::store::Store;
 
@@ -24,6 +24,9 @@ pub async fn plan(store: &dyn Store, names: &ChainNames) -> Result<Plan, Collect
 /// Keeps a plan.
 pub(super) fn put_plan(names: &ChainNames, plan: &Plan) -> Result<Write, CollectError> {
     let text = serde_json::to_string(plan).map_err(|error| CollectError::strange(&names.plan, error))?;
+    if text.len() > MAX_PLAN_BYTES {
+        return Err(CollectError::PlanTooLarge { sources: plan.sources.len(), bytes: text.len() });
+    }
     Ok(Write::PutState { key: names.plan.clone(), value: Some(text) })
 }
 
@@ -98,6 +101,19 @@ pub(super) async fn open_blocks(
     Ok(open_blocks)
 }
 
+/// The blocks of a plan's campaigns whose ranges were given up.
+pub(super) async fn dead_blocks(
+    store: &dyn Store,
+    names: &ChainNames,
+    plan: &Plan,
+) -> Result<BlockSet, CollectError> {
+    let mut dead = Vec::new();
+    for campaign in &plan.campaigns {
+        add_ranges(store, &names.campaign_queue(campaign.id)?, true, &mut dead).await?;
+    }
+    Ok(BlockSet::from(dead))
+}
+
 async fn add_ranges(
     store: &dyn Store,
     queue: &Queue,
@@ -115,6 +131,22 @@ async fn add_ranges(
             ranges.push(range.map_err(|error| CollectError::strange(format!("job {}", job.id), error))?);
         }
     }
+}
+
+/// What ends a campaign: it loses its ranges, so that whoever is at one can no longer store
+/// it, and no more can be claimed.
+pub async fn end_campaign(
+    store: &dyn Store,
+    names: &ChainNames,
+    campaign: &Campaign,
+) -> Result<Vec<Write>, CollectError> {
+    let name = names.campaign_cursor(campaign.id)?;
+    let mut writes = vec![Write::DropQueue(names.campaign_queue(campaign.id)?)];
+    if let Some(stood) = store.cursor(&name).await? {
+        let to = next(campaign.blocks.to.saturating_add(1));
+        writes.push(Write::ResetCursor { name, expected: stood, to });
+    }
+    Ok(writes)
 }
 
 /// What turns one plan into another: campaigns that were cut can be claimed no

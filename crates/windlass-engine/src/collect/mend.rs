@@ -6,6 +6,7 @@ use windlass_core::range::BlockRange;
 use windlass_core::route::Sorted;
 
 use super::chain::{ADDED, CollectedChain, Fact, REMOVED};
+use super::compare;
 use super::error::CollectError;
 use super::routing::{self, Routing};
 
@@ -31,8 +32,11 @@ impl<'a> Mend<'a> {
     }
 
     /// What replaces the rows of a block. Whoever follows the messages is told that
-    /// everything in it went, and what there is now.
-    pub(super) fn block(&self, block: BlockRef, sorted: Sorted) -> Vec<Write> {
+    /// everything in it went, and what there is now. What others keep of it stays.
+    pub(super) async fn block(&self, block: BlockRef, sorted: Sorted) -> Result<Vec<Write>, CollectError> {
+        let (chain, span) = (self.chain.options.chain, BlockRange { from: block.number, to: block.number });
+        let kept = compare::kept(&*self.chain.store, chain, span).await?;
+        let of_others = Some(self.routing.taken_along(kept)).filter(|logs| !logs.is_empty());
         let events = sorted.row_count() + sorted.raw.len();
         let tables: Vec<&str> = self.routing.tables.iter().map(|(table, _)| table.name.as_str()).collect();
         let fact = |events, to_block| Fact {
@@ -53,11 +57,9 @@ impl<'a> Mend<'a> {
             Write::Publish(messages),
             Write::PutState { key: self.chain.names.generation.clone(), value: generation },
         ];
-        writes.extend(
-            self.routing
-                .erasing(self.chain.options.chain, BlockRange { from: block.number, to: block.number }),
-        );
+        writes.extend(self.routing.erasing(chain, span));
+        writes.extend(of_others.map(Write::Events));
         writes.extend(routing::writes(sorted));
-        writes
+        Ok(writes)
     }
 }

@@ -2,6 +2,7 @@
 
 use windlass_core::chain::ChainId;
 use windlass_core::name::{CursorName, LeaseName, NameError, Partition, Queue, StateKey};
+use windlass_core::plan;
 
 /// The names of one chain.
 #[derive(Debug, Clone)]
@@ -19,8 +20,10 @@ pub struct ChainNames {
     pub partition: Partition,
     /// The plan.
     pub plan: StateKey,
-    /// How often stored blocks were taken back.
+    /// How often stored blocks were taken back, by reorgs, mends and rewinds.
     pub generation: StateKey,
+    /// How often the chain was reorganised.
+    pub reorgs: StateKey,
     /// Why collecting has stopped.
     pub halt: StateKey,
     /// Where the chain was seen last.
@@ -43,8 +46,9 @@ impl ChainNames {
             head: cursor("head")?,
             recheck: cursor("recheck")?,
             partition: Partition::new(subject.clone())?,
-            plan: state("plan")?,
+            plan: plan::key(chain)?,
             generation: state("generation")?,
+            reorgs: state("reorgs")?,
             halt: state("halt")?,
             sight: state("sight")?,
             health: state("health")?,

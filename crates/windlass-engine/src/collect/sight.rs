@@ -45,6 +45,6 @@ impl Sight {
 async fn known(reader: &dyn ChainReader, tag: BlockTag) -> Result<BlockHeader, ChainError> {
     let header = reader.header(tag).await?;
     let unknown =
-        || ChainError::new(ChainErrorKind::UnknownBlock, format!("the endpoint does not know block {tag:?}"));
+        || ChainError::new(ChainErrorKind::UnknownBlock, format!("the endpoint does not know {tag}"));
     Ok(header.ok_or_else(unknown)?.block)
 }

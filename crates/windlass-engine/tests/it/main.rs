@@ -8,3 +8,4 @@ mod cases;
 mod collect;
 mod database;
 mod devnet;
+mod pay;

@@ -11,7 +11,7 @@ use windlass_core::error::StoreResult;
 use windlass_core::event::{LogEvent, Topics};
 use windlass_core::name::StateKey;
 use windlass_core::range::BlockRange;
-use windlass_core::store::{Events, MAX_EVENT_PAGE};
+use windlass_core::store::{Events, MAX_COUNTED_EVENTS, MAX_EVENT_PAGE};
 
 pub(crate) use self::insert::{insert, insert_blocks, sort};
 
@@ -30,8 +30,9 @@ impl Events for PostgresStore {
     async fn count_events(&self, chain: ChainId) -> StoreResult<u64> {
         self.read(&(), |tx, ()| {
             Box::pin(async move {
-                let sql = "SELECT count(*) FROM event WHERE chain_id = $1";
-                unsigned(&tx.query_one(sql, &[&chain.as_i64()]).await?, 0)
+                let sql = "SELECT count(*) FROM (SELECT FROM event WHERE chain_id = $1 LIMIT $2) AS counted";
+                let up_to = signed("count", MAX_COUNTED_EVENTS)?;
+                unsigned(&tx.query_one(sql, &[&chain.as_i64(), &up_to]).await?, 0)
             })
         })
         .await

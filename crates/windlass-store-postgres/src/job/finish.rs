@@ -78,7 +78,8 @@ pub(crate) async fn complete(tx: &Tx, ticket: JobTicket) -> Outcome<()> {
 
 /// Moves lanes past their runs and deletes the jobs, in one statement; `held` are the
 /// lanes for which that was right. The last job held frees its lane; before that the
-/// next one is under way, as its first attempt. Lanes are locked in the order of their
+/// next one is under way, as its first attempt. A lane of jobs that has nothing left goes
+/// with its last one: its number is never used again. Lanes are locked in the order of their
 /// numbers, because a holder may be extending the same ones just now. `$1` is the
 /// caller's clock, `$4` to `$7` are the runs.
 macro_rules! finish_runs {
@@ -88,7 +89,8 @@ macro_rules! finish_runs {
                  SELECT * FROM unnest($4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BIGINT[])
                      AS run (id, epoch, first_seq, last_seq)),
              held AS MATERIALIZED (
-                 SELECT id, first_seq, last_seq FROM lane JOIN run USING (id)
+                 SELECT id, first_seq, last_seq, tail_seq = last_seq AND partition_id IS NULL AS is_drained
+                 FROM lane JOIN run USING (id)
                  WHERE lane.epoch = run.epoch AND owner IS NOT NULL
                      AND done_seq + 1 = first_seq AND last_seq <= held_seq ",
             $guard,
@@ -98,7 +100,9 @@ macro_rules! finish_runs {
                      attempts = CASE WHEN held_seq = last_seq THEN 0 ELSE 1 END,
                      owner = CASE WHEN held_seq = last_seq THEN NULL ELSE owner END,
                      available_at_ms = CASE WHEN held_seq = last_seq THEN windlass_now($1) ELSE available_at_ms END
-                 FROM held WHERE lane.id = held.id),
+                 FROM held WHERE lane.id = held.id AND NOT is_drained),
+             drained AS (
+                 DELETE FROM lane USING held WHERE lane.id = held.id AND is_drained),
              gone AS (
                  DELETE FROM job USING held WHERE lane_id = id AND seq BETWEEN first_seq AND last_seq) ",
             $rest

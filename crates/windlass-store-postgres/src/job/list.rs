@@ -95,16 +95,21 @@ fn dead_row(row: &Row) -> Outcome<JobRow> {
     })
 }
 
-/// How every job queue stands.
+/// How every job queue stands that has a job. Only open lanes are read, by their own index:
+/// this is asked for every second.
 pub(super) async fn count(tx: &Tx) -> Outcome<Vec<QueueCounts>> {
     let rows = tx
         .query(
-            "WITH clock AS MATERIALIZED (SELECT windlass_now($1) AS now_ms)
-             SELECT queue, sum(tail_seq - done_seq)::BIGINT,
-                 count(*) FILTER (WHERE tail_seq > done_seq AND owner IS NOT NULL AND available_at_ms > now_ms),
-                 count(*) FILTER (WHERE tail_seq > done_seq AND owner IS NULL AND attempts > 0),
-                 (SELECT count(*) FROM dead WHERE dead.queue = lane.queue)
-             FROM lane, clock WHERE partition_id IS NULL GROUP BY queue ORDER BY queue",
+            "WITH clock AS MATERIALIZED (SELECT windlass_now($1) AS now_ms),
+             counted AS (
+                 SELECT queue, sum(tail_seq - done_seq)::BIGINT AS open, 0::BIGINT AS dead,
+                     count(*) FILTER (WHERE owner IS NOT NULL AND available_at_ms > now_ms) AS running,
+                     count(*) FILTER (WHERE owner IS NULL AND attempts > 0) AS retrying
+                 FROM lane, clock WHERE tail_seq > done_seq AND partition_id IS NULL GROUP BY queue
+                 UNION ALL
+                 SELECT queue, 0, count(*), 0, 0 FROM dead WHERE topic IS NULL GROUP BY queue)
+             SELECT queue, sum(open)::BIGINT, sum(running)::BIGINT, sum(retrying)::BIGINT, sum(dead)::BIGINT
+             FROM counted GROUP BY queue ORDER BY queue",
             &[&tx.now_ms],
         )
         .await?;

@@ -5,6 +5,7 @@ mod postgres_begin;
 mod postgres_claim;
 mod postgres_conformance;
 mod postgres_connect;
+mod postgres_drop_queue;
 mod postgres_event;
 mod postgres_lock;
 mod postgres_lost;

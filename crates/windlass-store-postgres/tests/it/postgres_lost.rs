@@ -61,7 +61,9 @@ async fn commits_survive(cut: Cut) {
     }
     assert!(round > 20, "only {round} messages were cut");
     let rounds = round.unsigned_abs();
-    assert_eq!(store.count_events(make::chain(1)).await.expect("a count"), rounds * 300);
+    let count = "SELECT count(*) FROM event";
+    let events: i64 = database.client().await.query_one(count, &[]).await.expect("a count").get(0);
+    assert_eq!(events, round * 300);
     let jobs = store.list_jobs(&JobFilter { limit: 1_000, ..JobFilter::default() }).await.expect("jobs");
     assert_eq!(jobs.len() as u64, rounds);
     assert_eq!(store.outbox_depth().await.expect("depths")[0].waiting, rounds);
@@ -77,8 +79,8 @@ async fn a_commit_whose_answer_was_lost_is_made_once() {
     commits_survive(Cut::After).await;
 }
 
-/// The lane that is completed is taken on at once, so nothing but what the completion
-/// itself has left can tell that it was made.
+/// The lane that is completed is gone with its last job, as is one that never was, so
+/// nothing but what the completion itself has left can tell that it was made.
 #[tokio::test]
 async fn a_completion_whose_answer_was_lost_is_told_apart_from_one_that_was_refused() {
     let database = Database::new();
@@ -99,7 +101,9 @@ async fn a_completion_whose_answer_was_lost_is_told_apart_from_one_that_was_refu
         assert_eq!(refused, [old], "message {round}");
     }
     assert!(round > 3, "only {round} messages were cut");
-    assert_eq!(store.count_jobs().await.expect("counts")[1].open, 0);
+    let left: Vec<String> =
+        store.count_jobs().await.expect("counts").iter().map(|counts| counts.queue.to_string()).collect();
+    assert_eq!(left, ["old"]);
 }
 
 #[tokio::test]

@@ -1,7 +1,9 @@
 //! Opening: many at once, again, and after a later version has been here.
 
+use windlass_core::commit::{Commit, Write};
 use windlass_core::error::StoreError;
-use windlass_core::store::{Health, Jobs, Leases};
+use windlass_core::payout::ledger::PayWrite;
+use windlass_core::store::{Door, Events, Health, Jobs, Leases};
 use windlass_store_postgres::{PostgresOptions, PostgresStore, SCHEMA_VERSION};
 use windlass_testkit::make;
 
@@ -44,6 +46,23 @@ async fn a_newer_database_is_refused_and_left_alone() {
     );
     let touched = client.query_one("SELECT to_regclass('commit_mark')::TEXT", &[]).await.expect("an answer");
     assert_eq!(touched.get::<_, Option<String>>(0), None);
+}
+
+#[tokio::test]
+async fn a_database_of_an_earlier_version_is_brought_up_to_date_and_keeps_what_it_has() {
+    let database = Database::new();
+    let client = database.client().await;
+    let schema = &database.schema;
+    client.batch_execute(&format!("CREATE SCHEMA {schema}")).await.expect("a schema");
+    client.batch_execute(include_str!("../../migrations/0001_foundation.sql")).await.expect("the first step");
+    let version = "CREATE TABLE schema_version (version BIGINT PRIMARY KEY);
+        INSERT INTO schema_version VALUES (1); INSERT INTO state VALUES ('k', '1', 0)";
+    client.batch_execute(version).await.expect("a version");
+    let store = database.open().await;
+    assert_eq!(store.describe().await.expect("described").schema, SCHEMA_VERSION);
+    assert_eq!(store.state(&make::state_key("k")).await.expect("read").as_deref(), Some("1"));
+    let write = Write::Pay(PayWrite::Payouts(vec![make::payout(1)]));
+    store.commit(Commit::of(vec![write])).await.expect("written");
 }
 
 fn only_to_look(database: &Database) -> PostgresOptions {

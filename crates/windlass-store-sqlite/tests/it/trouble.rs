@@ -9,8 +9,10 @@ use windlass_core::commit::{Commit, Write};
 use windlass_core::error::StoreError;
 use windlass_core::job::{JobClaim, NewJob};
 use windlass_core::name::{LaneKey, Owner, Queue, StateKey};
+use windlass_core::payout::ledger::PayWrite;
 use windlass_core::store::{Door, Events, Health, Jobs};
 use windlass_store_sqlite::{SCHEMA_VERSION, SqliteOptions, SqliteStore};
+use windlass_testkit::make;
 
 fn folder() -> TempDir {
     tempfile::tempdir().expect("a temporary folder")
@@ -190,6 +192,26 @@ async fn a_closed_store_says_so() {
     store.close().await;
     assert!(matches!(store.now().await, Err(StoreError::Closed)));
     assert!(matches!(store.enqueue_jobs(vec![job("k", "{}")]).await, Err(StoreError::Closed)));
+}
+
+#[tokio::test]
+async fn a_file_of_an_earlier_version_is_brought_up_to_date_and_keeps_what_it_has() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    let connection = Connection::open(&path).expect("a connection");
+    connection.execute_batch(include_str!("../../migrations/0001_foundation.sql")).expect("the first step");
+    connection.pragma_update(None, "application_id", 0x776e_646c).expect("marked");
+    connection.pragma_update(None, "user_version", 1).expect("a version");
+    connection.execute_batch("INSERT INTO state VALUES ('k', '1', 0)").expect("a value");
+    drop(connection);
+    let look = SqliteOptions { read_only: true, ..SqliteOptions::file(&path) };
+    let older = SqliteStore::open(look).await.err().expect("only a look");
+    assert!(matches!(older, StoreError::OlderSchema { found: 1, known: SCHEMA_VERSION }), "{older}");
+    let store = SqliteStore::open(SqliteOptions::file(&path)).await.expect("opened");
+    assert_eq!(store.describe().await.expect("described").schema, SCHEMA_VERSION);
+    assert_eq!(store.state(&make::state_key("k")).await.expect("read").as_deref(), Some("1"));
+    let write = Write::Pay(PayWrite::Payouts(vec![make::payout(1)]));
+    store.commit(Commit::of(vec![write])).await.expect("written");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use windlass_core::commit::{Commit, Write, Written};
 use windlass_core::job::{JobClaim, MAX_CLAIMED_JOBS, NewJob};
 use windlass_core::outbox::{MAX_CLAIMED_MESSAGES, MessageClaim, SinkStart};
+use windlass_core::store::MAX_COUNTED_EVENTS;
 
 use super::support::{Well, publish, tickets, write};
 use crate::harness::Harness;
@@ -52,6 +53,10 @@ pub async fn ten_thousand_logs_and_headers_are_one_commit(harness: &dyn Harness)
     assert_eq!(store.commit(commit()).await.well(), [Written::Rows(MANY), Written::Rows(MANY)]);
     assert_eq!(store.commit(commit()).await.well(), [Written::Rows(0), Written::Rows(0)]);
     assert_eq!(store.count_events(chain(1)).await.well(), MANY);
+    let more = Write::Events(vec![event(1, MANY, 0, 1)]);
+    assert_eq!(write(&*store, vec![more]).await, [Written::Rows(1)]);
+    assert_eq!(store.count_events(chain(1)).await.well(), MAX_COUNTED_EVENTS, "no further than that");
+    write(&*store, vec![Write::Retract { chain: chain(1), from_block: MANY }]).await;
     assert_eq!(store.events(chain(1), (0, 0), u32::MAX).await.well(), logs);
     assert_eq!(store.blocks(chain(1), 0, u32::MAX).await.well(), headers);
     let retract = Write::Retract { chain: chain(1), from_block: 100 };

@@ -28,7 +28,6 @@ macro_rules! conformance {
             enqueue {
                 jobs_are_numbered_per_lane_in_their_order
                 lanes_of_different_queues_are_different_lanes
-                a_drained_lane_counts_on
                 a_unique_job_is_refused_while_its_lane_is_open
                 a_unique_job_is_refused_behind_one_of_its_own_commit
                 a_job_is_not_handed_out_before_its_instant
@@ -67,6 +66,12 @@ macro_rules! conformance {
                 giving_lanes_back_takes_no_attempt
                 a_dropped_queue_is_gone_with_all_it_had
                 who_held_a_job_of_a_dropped_queue_is_fenced
+            }
+            drained {
+                a_lane_that_is_worked_off_never_comes_back
+                a_lane_with_more_to_do_stays_as_it_is
+                a_job_that_makes_its_successor_leaves_the_lane
+                what_was_given_up_outlives_its_lane
             }
             fail {
                 a_failed_job_waits_for_its_retry_and_shows_its_error
@@ -178,6 +183,31 @@ macro_rules! conformance {
                 totals_come_by_contract_and_flag
                 totals_are_of_the_rows_that_meet_the_conditions
                 what_is_no_number_has_no_total
+            }
+            payouts {
+                payouts_read_back_exactly
+                a_key_is_given_once
+                only_the_next_version_is_taken
+                no_other_way_is_taken_than_the_states_allow
+                what_a_state_wants_must_be_there
+                what_is_final_has_no_way_back
+                what_was_asked_for_never_changes
+                payouts_are_paged_by_age_and_state
+                a_payout_is_tried_again_once
+                what_is_on_its_way_is_summed
+                a_recipient_is_known_once_a_payment_is_confirmed
+                an_approval_is_given_once_by_each
+                a_budget_is_changed_by_who_knows_it
+                budgets_written_at_once_lose_nothing
+                transactions_read_back_exactly
+                a_nonce_has_one_transaction
+                a_payout_has_one_live_transaction
+                a_transaction_that_is_over_stays_as_it_is
+                nonces_are_never_given_out_twice
+                the_audit_log_is_one_chain
+                entries_written_at_once_are_one_chain
+                keys_are_found_by_their_hash_and_revoked_once
+                many_payouts_are_one_commit
             }
             publish {
                 messages_are_numbered_without_gaps_per_partition

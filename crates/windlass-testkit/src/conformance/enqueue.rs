@@ -28,15 +28,6 @@ pub async fn lanes_of_different_queues_are_different_lanes(harness: &dyn Harness
     assert_eq!(payloads(&claim(&*store, "q2", "w").await), ["2"]);
 }
 
-pub async fn a_drained_lane_counts_on(harness: &dyn Harness) {
-    let store = harness.open().await;
-    let first = enqueue(&*store, "q", &[("a", "1")]).await;
-    assert_eq!(store.complete_jobs(&tickets(&claim(&*store, "q", "w").await)).await.well(), []);
-    let second = enqueue(&*store, "q", &[("a", "2")]).await;
-    assert_eq!(second, [JobId { lane: first[0].lane, seq: 2 }]);
-    assert_eq!(payloads(&claim(&*store, "q", "w").await), ["2"]);
-}
-
 pub async fn a_unique_job_is_refused_while_its_lane_is_open(harness: &dyn Harness) {
     let store = harness.open().await;
     let unique = || NewJob { unique: true, ..job("q", "a", "x") };

@@ -10,7 +10,7 @@ use windlass_core::retry::Verdict;
 use windlass_core::store::Store;
 
 use super::picture::{CHAIN, CURSOR, STATE, picture};
-use super::support::{Well, claim, dead, enqueue, publish, put, retry, write};
+use super::support::{Well, claim, dead, enqueue, publish, put, retry, tickets, write};
 use crate::harness::Harness;
 use crate::make::{
     self, TTL_MS, chain, cursor, cursor_name, delivery, event, header, identifier, lease_name, message, ms,
@@ -50,14 +50,16 @@ pub async fn everything_survives_a_restart(harness: &dyn Harness) {
 
 pub async fn numbers_and_epochs_go_on_after_a_restart(harness: &dyn Harness) {
     let store = harness.open().await;
-    let ids = enqueue(&*store, "q", &[("a", "1")]).await;
+    let ids = enqueue(&*store, "q", &[("a", "1"), ("a", "2"), ("b", "3")]).await;
     let first = claim(&*store, "q", "w").await;
-    assert_eq!(store.complete_jobs(&[first[0].ticket]).await.well(), []);
+    assert_eq!(store.complete_jobs(&tickets(&first)).await.well(), []);
     publish(&*store, vec![message("p", "1")]).await;
     let lease = store.acquire_lease(&lease_name("l"), &owner("w"), ms(TTL_MS)).await.well();
     store.release_lease(&lease.expect("the lease is free")).await.well();
     let store = harness.restart(store).await;
-    assert_eq!(enqueue(&*store, "q", &[("a", "2")]).await, [JobId { lane: ids[0].lane, seq: 2 }]);
+    let more = enqueue(&*store, "q", &[("a", "4"), ("b", "5")]).await;
+    assert_eq!(more[0], JobId { lane: ids[0].lane, seq: 3 });
+    assert!(ids.iter().all(|id| id.lane != more[1].lane), "the number of a lane that was worked off");
     assert_eq!(claim(&*store, "q", "w").await[0].ticket.epoch, Epoch(2));
     assert_eq!(publish(&*store, vec![message("p", "2")]).await, [2]);
     let lease = store.acquire_lease(&lease_name("l"), &owner("w"), ms(TTL_MS)).await.well();

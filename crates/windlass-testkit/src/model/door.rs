@@ -70,6 +70,7 @@ impl Model {
             Write::DropQueue(queue) => Ok(self.drop_queue(queue)),
             Write::Publish(messages) => Ok(self.publish(messages, now)),
             Write::PutState { key, value } => Ok(self.put_state(key, value.as_deref())),
+            Write::Pay(write) => self.pay(write, now),
         }
     }
 }

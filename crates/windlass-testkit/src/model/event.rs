@@ -6,7 +6,7 @@ use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::event::LogEvent;
 use windlass_core::name::StateKey;
 use windlass_core::range::BlockRange;
-use windlass_core::store::MAX_EVENT_PAGE;
+use windlass_core::store::{MAX_COUNTED_EVENTS, MAX_EVENT_PAGE};
 
 use super::Model;
 
@@ -105,7 +105,7 @@ impl Model {
     }
 
     pub(crate) fn count_events(&self, chain: ChainId) -> u64 {
-        self.events.keys().filter(|(of, _, _)| *of == chain).count() as u64
+        (self.events.keys().filter(|(of, _, _)| *of == chain).count() as u64).min(MAX_COUNTED_EVENTS)
     }
 
     pub(crate) fn blocks(&self, chain: ChainId, from_block: u64, limit: u32) -> Vec<BlockHeader> {

@@ -10,7 +10,7 @@ use windlass_core::retry::Verdict;
 use windlass_core::store::SINK_QUEUE_PREFIX;
 use windlass_core::time::Timestamp;
 
-use super::{Lane, Model, OpenJob};
+use super::{Dead, Lane, Model, OpenJob};
 
 impl Model {
     pub(super) fn enqueue(&mut self, jobs: &[NewJob], now: Timestamp) -> StoreResult<Written> {
@@ -45,7 +45,7 @@ impl Model {
         self.lanes.retain(|id, _| !gone.contains(id));
         self.lane_ids.retain(|_, id| !gone.contains(id));
         self.jobs.retain(|id, _| !gone.contains(&id.lane));
-        self.dead.retain(|id, _| !gone.contains(&id.lane));
+        self.dead.retain(|_, dead| dead.queue != queue.as_str());
         if held {
             self.tally.hit("queue dropped under its holder");
         }
@@ -58,6 +58,7 @@ impl Model {
                 let late = lane.available_at <= now;
                 lane.finish(ticket.job.seq, now);
                 self.jobs.remove(&ticket.job);
+                self.forget_if_drained(ticket.job.lane);
                 self.tally.hit(if late { "late holder completed" } else { "job completed" });
                 Ok(Written::Done)
             }
@@ -147,14 +148,12 @@ impl Model {
     pub(crate) fn requeue_dead_jobs(&mut self, ids: &[JobId], now: Timestamp) -> Vec<JobId> {
         let mut requeued = Vec::new();
         for id in ids {
-            let is_job =
-                self.lanes.get(&id.lane).is_some_and(|lane| !lane.queue.starts_with(SINK_QUEUE_PREFIX));
-            if !is_job {
-                continue;
-            }
-            if let Some(dead) = self.dead.remove(id) {
+            let is_job = |dead: &&Dead| !dead.queue.starts_with(SINK_QUEUE_PREFIX);
+            if let Some(dead) = self.dead.get(id).filter(is_job).cloned() {
+                self.dead.remove(id);
+                let lane = self.lane_id(&dead.queue, &dead.key, now);
                 let job = OpenJob { payload: dead.payload, enqueued_at: now, not_before: None };
-                requeued.push(self.append(id.lane, job, now));
+                requeued.push(self.append(lane, job, now));
                 self.tally.hit("dead job requeued");
             }
         }

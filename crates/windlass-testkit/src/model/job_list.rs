@@ -7,7 +7,7 @@ use windlass_core::name::{LaneKey, Queue};
 use windlass_core::store::SINK_QUEUE_PREFIX;
 use windlass_core::time::Timestamp;
 
-use super::{Lane, Model};
+use super::Model;
 
 impl Model {
     pub(crate) fn list_jobs(&self, filter: &JobFilter, now: Timestamp) -> Vec<JobRow> {
@@ -26,12 +26,11 @@ impl Model {
     }
 
     pub(crate) fn show_job(&self, id: JobId, now: Timestamp) -> Option<JobRow> {
-        let lane = self.lanes.get(&id.lane).filter(|lane| !lane.queue.starts_with(SINK_QUEUE_PREFIX))?;
-        self.open_row(lane, id, now).or_else(|| self.dead_row(lane, id))
+        self.open_row(id, now).or_else(|| self.dead_row(id))
     }
 
-    fn open_row(&self, lane: &Lane, id: JobId, now: Timestamp) -> Option<JobRow> {
-        let job = self.jobs.get(&id)?;
+    fn open_row(&self, id: JobId, now: Timestamp) -> Option<JobRow> {
+        let (job, lane) = (self.jobs.get(&id)?, self.lanes.get(&id.lane)?);
         let is_head = id.seq == lane.head();
         let is_running = lane.is_live(now) && id.seq <= lane.held;
         let is_tried = is_head && (lane.last_error.is_some() || lane.attempts > 0);
@@ -56,12 +55,12 @@ impl Model {
         })
     }
 
-    fn dead_row(&self, lane: &Lane, id: JobId) -> Option<JobRow> {
-        let dead = self.dead.get(&id)?;
+    fn dead_row(&self, id: JobId) -> Option<JobRow> {
+        let dead = self.dead.get(&id).filter(|dead| dead.letter.is_none())?;
         Some(JobRow {
             id,
-            queue: Queue::new(lane.queue.clone()).expect("it came from a queue"),
-            key: LaneKey::new(lane.key.clone()).expect("it came from a key"),
+            queue: Queue::new(dead.queue.clone()).expect("it came from a queue"),
+            key: LaneKey::new(dead.key.clone()).expect("it came from a key"),
             state: JobState::Dead,
             attempts: dead.attempts,
             error: Some(dead.reason.clone()),
@@ -74,20 +73,24 @@ impl Model {
 
     pub(crate) fn count_jobs(&self, now: Timestamp) -> Vec<QueueCounts> {
         let mut queues: BTreeMap<&str, QueueCounts> = BTreeMap::new();
-        for lane in self.lanes.values().filter(|lane| !lane.queue.starts_with(SINK_QUEUE_PREFIX)) {
-            let counts = queues.entry(&lane.queue).or_insert_with(|| QueueCounts {
-                queue: Queue::new(lane.queue.clone()).expect("it came from a queue"),
-                open: 0,
-                running_lanes: 0,
-                retrying_lanes: 0,
-                dead: 0,
-            });
+        for lane in self.lanes.values().filter(|lane| is_of_jobs(&lane.queue) && lane.is_open()) {
+            let counts = queues.entry(&lane.queue).or_insert_with(|| nothing(&lane.queue));
             counts.open += (lane.tail - lane.done) as u64;
-            counts.running_lanes += u64::from(lane.is_open() && lane.is_live(now));
-            counts.retrying_lanes += u64::from(lane.is_open() && lane.owner.is_none() && lane.attempts > 0);
-            let of_lane = JobId { lane: lane.id, seq: 0 }..=JobId { lane: lane.id, seq: i64::MAX };
-            counts.dead += self.dead.range(of_lane).count() as u64;
+            counts.running_lanes += u64::from(lane.is_live(now));
+            counts.retrying_lanes += u64::from(lane.owner.is_none() && lane.attempts > 0);
+        }
+        for dead in self.dead.values().filter(|dead| is_of_jobs(&dead.queue)) {
+            queues.entry(&dead.queue).or_insert_with(|| nothing(&dead.queue)).dead += 1;
         }
         queues.into_values().collect()
     }
+}
+
+fn is_of_jobs(queue: &str) -> bool {
+    !queue.starts_with(SINK_QUEUE_PREFIX)
+}
+
+fn nothing(queue: &str) -> QueueCounts {
+    let queue = Queue::new(queue.to_owned()).expect("it came from a queue");
+    QueueCounts { queue, open: 0, running_lanes: 0, retrying_lanes: 0, dead: 0 }
 }

@@ -4,6 +4,7 @@ use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::job::{JobId, JobTicket, bounded_error};
 use windlass_core::lease::Epoch;
 use windlass_core::name::Owner;
+use windlass_core::store::SINK_QUEUE_PREFIX;
 use windlass_core::time::Timestamp;
 
 use super::{Dead, Model};
@@ -136,6 +137,17 @@ impl Model {
             .ok_or(refusal)
     }
 
+    /// A lane of jobs that has nothing left is no more. Its number is never used again,
+    /// and so nobody who held it can write.
+    pub(super) fn forget_if_drained(&mut self, id: i64) {
+        let is_of_jobs = |lane: &&Lane| !lane.queue.starts_with(SINK_QUEUE_PREFIX);
+        if let Some(lane) = self.lanes.get(&id).filter(is_of_jobs).filter(|lane| !lane.is_open()) {
+            self.lane_ids.remove(&(lane.queue.clone(), lane.key.clone()));
+            self.lanes.remove(&id);
+            self.tally.hit("lane worked off");
+        }
+    }
+
     /// Sets an entry of a lane aside for a person, and frees the lane.
     pub(super) fn bury(&mut self, id: JobId, reason: Option<&str>, entry: super::OpenJob, now: Timestamp) {
         self.bury_letter(id, reason, entry, None, now);
@@ -155,7 +167,10 @@ impl Model {
         let attempts = lane.attempts;
         lane.pass(id.seq);
         lane.free(now);
+        let (queue, key) = (lane.queue.clone(), lane.key.clone());
         let dead = Dead {
+            queue,
+            key,
             payload: entry.payload,
             attempts,
             reason: bounded_error(&reason),

@@ -18,6 +18,7 @@ mod job_list;
 mod lane;
 mod lease;
 mod outbox;
+mod pay;
 mod range;
 mod table;
 mod tally;
@@ -35,6 +36,7 @@ use windlass_core::table::Identifier;
 use windlass_core::time::Timestamp;
 
 pub(crate) use lane::Lane;
+use pay::Ledger;
 use table::Table;
 pub use tally::Tally;
 
@@ -54,6 +56,7 @@ pub struct Model {
     blocks: BTreeMap<(ChainId, u64), BlockHeader>,
     state: BTreeMap<StateKey, String>,
     tables: BTreeMap<Identifier, Table>,
+    ledger: Ledger,
     /// How often what happened.
     pub tally: Tally,
 }
@@ -69,6 +72,9 @@ pub(crate) struct OpenJob {
 /// A job or message that was given up.
 #[derive(Debug, Clone)]
 pub(crate) struct Dead {
+    /// Of the lane, which may be no more.
+    queue: String,
+    key: String,
     payload: String,
     attempts: u32,
     reason: String,

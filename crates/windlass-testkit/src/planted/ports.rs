@@ -222,3 +222,5 @@ impl Health for Planted {
         self.inner.close().await;
     }
 }
+
+crate::delegate_payouts!(Planted, inner);

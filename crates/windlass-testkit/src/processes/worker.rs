@@ -1,5 +1,6 @@
 //! One worker process: claims jobs, and commits each one's effect with its end.
 
+use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +15,10 @@ use crate::make;
 
 /// Says that this process is a worker, and on which database.
 pub(super) const PLACE_VARIABLE: &str = "WINDLASS_TEST_SWARM_PLACE";
+/// Says that this worker is to stop for good once it holds a job.
+pub(super) const STOP_VARIABLE: &str = "WINDLASS_TEST_SWARM_STOP";
+/// What such a worker says then.
+pub(super) const HOLDS: &str = "this worker holds a job";
 /// The queue that workers work off.
 pub(super) const QUEUE: &str = "swarm";
 /// How long what a killed worker held stays held.
@@ -55,6 +60,10 @@ pub async fn work(store: Arc<dyn Store>) {
         let jobs = store.claim_jobs(&claim).await.expect("a claim is answered");
         if jobs.is_empty() {
             tokio::time::sleep(IDLE).await;
+        } else if std::env::var_os(STOP_VARIABLE).is_some() {
+            let said = format!("{HOLDS}\n");
+            std::io::stdout().write_all(said.as_bytes()).expect("the test listens");
+            return std::future::pending().await;
         }
         for run in jobs.chunk_by(|a, b| a.ticket.job.lane == b.ticket.job.lane) {
             finish(&*store, run).await;

@@ -92,6 +92,7 @@ impl Profile for JobScript {
         "lane claimed",
         "expired lane stolen",
         "job completed",
+        "lane worked off",
         "late holder completed",
         "zombie completion refused",
         "zombie extension refused",

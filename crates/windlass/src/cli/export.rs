@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
+use windlass_core::code::Code;
 use windlass_core::store::Store;
 
 use super::global::Global;
@@ -67,6 +68,9 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     Ok(())
 }
 
+/// A file is begun anew so often when the chain takes back what is in it.
+const MAX_TRIES: u32 = 5;
+
 /// Writes everything; says how many rows there were.
 async fn write(
     store: &dyn Store,
@@ -75,10 +79,30 @@ async fn write(
     force: bool,
 ) -> Result<u64, Failure> {
     let table = export.table(store).await?;
-    let mut target = Target::open(output, force)?;
-    match export.write(store, table, &mut target).await {
-        Ok(rows) => target.finish().map(|()| rows),
-        Err(Trouble::Store(error)) => Err(error.into()),
-        Err(Trouble::Output(error)) => Err(target.trouble(error)),
+    let mut tries = 1;
+    loop {
+        let mut target = Target::open(output, force)?;
+        match export.write(store, table.clone(), &mut target).await {
+            Ok(rows) => return target.finish().map(|()| rows),
+            Err(Trouble::Store(error)) => return Err(error.into()),
+            Err(Trouble::Output(error)) => return Err(target.trouble(error)),
+            Err(Trouble::Other(failure)) => return Err(failure),
+            // What was not finished is gone with its target.
+            Err(Trouble::TakenBack { block }) if target.is_file() && tries < MAX_TRIES => {
+                output::note(&format!(
+                    "the chain has taken back blocks up to {block} that were written; the file is begun anew"
+                ));
+                tries += 1;
+            }
+            Err(Trouble::TakenBack { block }) => return Err(taken_back(block)),
+        }
     }
+}
+
+/// What was written so far has rows that the chain does not have any more.
+fn taken_back(block: u64) -> Failure {
+    let what = format!("the chain has taken back blocks up to {block} while they were exported");
+    Failure::coded(Code::TakenBack, what).hint(
+        "what was written is not to be used; export again: a file named with --output is begun anew by itself, and blocks that are final (--to) are never taken back",
+    )
 }

@@ -1,16 +1,19 @@
 //! `windlass status`
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
 use serde::Serialize;
+use windlass_core::chain::ChainId;
 use windlass_core::cursor::Cursor;
 use windlass_core::error::StoreResult;
 use windlass_core::job::QueueCounts;
 use windlass_core::lease::Lease;
 use windlass_core::name::CursorName;
 use windlass_core::outbox::SinkDepth;
-use windlass_core::store::{Store, StoreInfo};
+use windlass_core::store::{MAX_COUNTED_EVENTS, Store, StoreInfo};
+use windlass_engine::collect::names::ChainNames;
 
 use super::global::Global;
 use super::index;
@@ -61,20 +64,30 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
 
 async fn read(store: &Arc<dyn Store>, config: &Config) -> Result<Status, Failure> {
     let Overview { chains, indexes } = index::look(&**store, config).await?;
+    let followed: Vec<ChainId> = chains.iter().map(|chain| chain.id).collect();
     Ok(Status {
         store: store.describe().await?,
         chains,
         indexes,
         queues: store.count_jobs().await?,
         outbox: store.outbox_depth().await?,
-        cursors: cursors(&**store).await?,
+        cursors: cursors(&**store, &followed).await?,
         leases: store.list_leases().await?,
     })
 }
 
-async fn cursors(store: &dyn Store) -> StoreResult<Vec<Position>> {
-    let listed = store.list_cursors().await?;
-    Ok(listed.into_iter().map(|(name, cursor)| Position { name, cursor }).collect())
+/// Where loops have got to: as many as are listed, and the heads of these chains in any case.
+async fn cursors(store: &dyn Store, chains: &[ChainId]) -> StoreResult<Vec<Position>> {
+    let mut cursors: BTreeMap<CursorName, Cursor> = store.list_cursors().await?.into_iter().collect();
+    for chain in chains {
+        let Ok(names) = ChainNames::new(*chain) else { continue };
+        for name in [names.head, names.recheck] {
+            if let Some(cursor) = store.cursor(&name).await? {
+                cursors.insert(name, cursor);
+            }
+        }
+    }
+    Ok(cursors.into_iter().map(|(name, cursor)| Position { name, cursor }).collect())
 }
 
 fn render(status: &Status) -> String {
@@ -125,10 +138,15 @@ fn chains(chains: &[ChainView]) -> Option<String> {
             chain.reorgs.to_string(),
             chain.open_ranges.to_string(),
             chain.dead_ranges.to_string(),
-            chain.misfits.to_string(),
+            misfits(chain.misfits),
         ]
     });
     (!chains.is_empty()).then(|| table::render(&header, rows))
+}
+
+/// Nobody counts further than that.
+fn misfits(count: u64) -> String {
+    if count < MAX_COUNTED_EVENTS { count.to_string() } else { format!("{MAX_COUNTED_EVENTS}+") }
 }
 
 fn queues(queues: &[QueueCounts]) -> Option<String> {
@@ -175,4 +193,38 @@ fn leases(leases: &[Lease]) -> Option<String> {
         ]
     });
     (!leases.is_empty()).then(|| table::render(&header, rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_core::commit::{Commit, Write};
+    use windlass_core::store::{Door, Health, MAX_LISTED_CURSORS};
+    use windlass_store_sqlite::{SqliteOptions, SqliteStore};
+
+    use super::*;
+
+    #[test]
+    fn more_misfits_than_are_counted_are_shown_as_more() {
+        assert_eq!(misfits(MAX_COUNTED_EVENTS - 1), "9999");
+        assert_eq!(misfits(MAX_COUNTED_EVENTS), "10000+");
+    }
+
+    /// Campaigns leave their cursors behind, and are listed before the head.
+    #[tokio::test]
+    async fn the_head_is_told_however_many_campaigns_there_were() {
+        let store = SqliteStore::open(SqliteOptions::memory()).await.expect("a store");
+        let chain = ChainId::new(137).expect("an id");
+        let names = ChainNames::new(chain).expect("names");
+        let campaigns =
+            (0..u64::from(MAX_LISTED_CURSORS)).map(|id| names.campaign_cursor(id).expect("a name"));
+        let all = campaigns.chain([names.head.clone(), names.recheck.clone()]);
+        let start = Cursor::new(1, "next").expect("a cursor");
+        let writes = all.map(|name| Write::SeedCursor { name, start: start.clone() }).collect();
+        store.commit(Commit::of(writes)).await.expect("written");
+        let told: Vec<CursorName> =
+            cursors(&store, &[chain]).await.expect("cursors").into_iter().map(|at| at.name).collect();
+        assert!(told.contains(&names.head) && told.contains(&names.recheck));
+        assert_eq!(told.len(), MAX_LISTED_CURSORS as usize + 2, "each once");
+        store.close().await;
+    }
 }

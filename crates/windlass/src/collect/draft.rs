@@ -1,5 +1,6 @@
 //! An index as it is configured, with its events read: from text, or from an ABI.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -9,6 +10,7 @@ use windlass_core::abi::{EventShape, MAX_ABI_BYTES};
 use windlass_core::chain::{Address, ChainId};
 use windlass_core::code::Code;
 use windlass_core::index::{Contracts, IndexSpec, Start};
+use windlass_core::plan::MAX_SOURCES;
 use windlass_core::table::TableSpec;
 
 use super::progress::KnownSource;
@@ -32,7 +34,12 @@ pub(crate) struct Draft {
 impl Draft {
     /// The drafts of every configured index. Reads ABI files.
     pub(crate) fn all(config: &Config) -> Result<Vec<Self>, Failure> {
-        config.index.iter().map(|(name, section)| Self::new(config, name, section)).collect()
+        let drafts = config.index.iter().map(|(name, section)| Self::new(config, name, section));
+        let drafts = drafts.collect::<Result<Vec<_>, _>>()?;
+        match crowds(&drafts).into_iter().next() {
+            Some((name, trouble)) => Err(refused(name, trouble)),
+            None => Ok(drafts),
+        }
     }
 
     /// The draft of one index.
@@ -94,6 +101,30 @@ impl Draft {
         IndexSpec::new(name, chain, contracts, start, self.events().cloned().collect(), taken)
             .map_err(|error| refused(&self.name, Trouble::index(&error)))
     }
+}
+
+/// What is wrong with indexes of a chain that together have more sources than its ledger
+/// holds: told of the one that is too much.
+pub(crate) fn crowds(drafts: &[Draft]) -> Vec<(&IndexName, Trouble)> {
+    let mut counts: BTreeMap<&ChainName, (usize, Option<&IndexName>)> = BTreeMap::new();
+    for draft in drafts {
+        let (count, first) = counts.entry(&draft.chain_name).or_default();
+        *count += draft.sources().len();
+        if *count > MAX_SOURCES {
+            first.get_or_insert(&draft.name);
+        }
+    }
+    let trouble = |chain: &ChainName, count: usize| Trouble {
+        key: "contract".to_owned(),
+        message: format!(
+            "the indexes of chain `{chain}` have {count} sources, of which a chain has at most {MAX_SOURCES}: \
+             each contract counts once for each of its events"
+        ),
+        hint: Some("name fewer contracts or events, or the contract that creates them".to_owned()),
+    };
+    let too_many =
+        counts.into_iter().filter_map(|(chain, (count, first))| Some((first?, trouble(chain, count))));
+    too_many.collect()
 }
 
 /// What is wrong with an index whose events come from an ABI.

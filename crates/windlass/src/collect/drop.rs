@@ -19,6 +19,7 @@ use windlass_core::range::BlockRange;
 use windlass_core::store::{Store, TableInfo};
 use windlass_core::table::Identifier;
 use windlass_engine::collect::deployment::deployment_key;
+use windlass_engine::collect::ledger::end_campaign;
 use windlass_engine::collect::names::paused_key;
 
 use super::ledger::{self, unnamed};
@@ -105,7 +106,7 @@ async fn forget(store: &dyn Store, stored: &Stored, chain: ChainId, lease: &Leas
     let text = serde_json::to_string(&new).map_err(Failure::unexpected)?;
     let mut writes = vec![Write::PutState { key: names.plan.clone(), value: Some(text) }];
     for gone in old.campaigns.iter().filter(|campaign| !new.has_campaign(campaign.id)) {
-        writes.push(Write::DropQueue(names.campaign_queue(gone.id).map_err(unnamed)?));
+        writes.extend(end_campaign(store, &names, gone).await.map_err(Failure::from)?);
     }
     writes.extend(misfits(chain, &old, &new));
     writes.extend(
@@ -179,8 +180,9 @@ fn forgotten_keys(stored: &Stored, chain: ChainId, plan: &Plan) -> Result<Vec<St
 fn without(plan: &Plan, is_gone: impl Fn(&Identifier) -> bool) -> Plan {
     let mut plan = Plan { version: plan.version + 1, ..plan.clone() };
     plan.sources.retain(|id, _| !is_gone(&id.table));
+    let kept: BTreeSet<u32> = plan.sources.values().map(|source| source.number).collect();
     for campaign in &mut plan.campaigns {
-        campaign.sources.retain(|id| !is_gone(&id.table));
+        campaign.sources.retain(|number| kept.contains(&number));
     }
     plan.campaigns.retain(|campaign| !campaign.sources.is_empty());
     plan
@@ -188,7 +190,14 @@ fn without(plan: &Plan, is_gone: impl Fn(&Identifier) -> bool) -> Plan {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use windlass_core::cursor::Cursor;
     use windlass_core::plan::{SourceId, Standing};
+    use windlass_core::range::{RANGE_CURSOR_SECONDARY, RangeClaim};
+    use windlass_core::store::{Door, Health, Jobs, Ranges, Tables};
+    use windlass_core::table::TableSpec;
+    use windlass_store_sqlite::{SqliteOptions, SqliteStore};
 
     use super::*;
 
@@ -204,8 +213,51 @@ mod tests {
         let left = without(&plan, |table| table.as_str() == "a");
         assert_eq!(left.sources.keys().collect::<Vec<_>>(), [&source("b")]);
         assert_eq!(left.campaigns.len(), 1);
-        assert_eq!(left.campaigns[0].sources, BTreeSet::from([source("b")]));
+        let served = left.sources_of(&left.campaigns[0].sources);
+        assert_eq!(served.collect::<Vec<_>>(), [&source("b")]);
         assert!(left.version > plan.version);
+    }
+
+    /// Guards against a worker that knows the old plan and claims a range of what is gone.
+    #[tokio::test]
+    async fn nothing_can_be_claimed_of_a_campaign_that_is_gone() {
+        let store = SqliteStore::open(SqliteOptions::memory()).await.expect("a store");
+        let chain = ChainId::new(137).expect("an id");
+        let name = |text| Identifier::new(text).expect("a name");
+        let table = TableSpec {
+            name: name("fees_e"),
+            chain,
+            index: name("fees"),
+            event: "E".to_owned(),
+            signature: "E()".to_owned(),
+            columns: Vec::new(),
+        };
+        store.create_tables(&[Arc::new(table)]).await.expect("a table");
+        let names = ledger::names(chain).expect("names");
+        let plan = Plan::default()
+            .replan(&BTreeMap::from([(source("fees_e"), 10)]), &Standing { head: 99, ..Standing::default() });
+        let text = serde_json::to_string(&plan).expect("json");
+        let cursor = names.campaign_cursor(0).expect("a name");
+        let start = Cursor::new(10, RANGE_CURSOR_SECONDARY).expect("a cursor");
+        let writes = vec![
+            Write::PutState { key: names.plan.clone(), value: Some(text) },
+            Write::SeedCursor { name: cursor.clone(), start },
+        ];
+        store.commit(Commit::of(writes)).await.expect("written");
+        let claim = RangeClaim {
+            cursor,
+            queue: names.campaign_queue(0).expect("a name"),
+            size: 10,
+            max_block: plan.campaigns[0].blocks.to,
+            owner: Owner::new("late").expect("a name"),
+            ttl: Duration::from_secs(60),
+        };
+        assert!(store.claim_range(&claim).await.expect("an answer").is_some());
+        let stored = Stored::read(&store, &name("fees")).await.expect("an index");
+        remove(&store, &stored).await.expect("removed");
+        assert_eq!(store.claim_range(&claim).await.expect("an answer"), None);
+        assert_eq!(store.count_jobs().await.expect("counts"), []);
+        store.close().await;
     }
 
     #[test]

@@ -20,8 +20,8 @@ const FINALIZED_BLOCK: &str = "windlass_collect_finalized_block";
 const FOLLOWED_BLOCK: &str = "windlass_collect_followed_block";
 /// Blocks of an index that are missing to the head.
 const LAG_BLOCKS: &str = "windlass_collect_lag_blocks";
-/// Rows that an index has gained since it exists.
-const EVENTS_TOTAL: &str = "windlass_collect_events_total";
+/// Rows that an index has now: a reorg or a rewind takes some away.
+const EVENTS: &str = "windlass_collect_events";
 /// Ranges that are open, and those that were given up.
 const RANGES: &str = "windlass_collect_ranges";
 /// What became of the ranges that this process took.
@@ -59,7 +59,7 @@ pub(crate) fn install() -> Result<PrometheusHandle, BuildError> {
     describe_gauge!(FINALIZED_BLOCK, "the chain's newest final block");
     describe_gauge!(FOLLOWED_BLOCK, "the last block that the head has behind it");
     describe_gauge!(LAG_BLOCKS, "blocks of an index that are missing to the head");
-    describe_counter!(EVENTS_TOTAL, "rows that an index has gained");
+    describe_gauge!(EVENTS, "rows that an index has now");
     describe_gauge!(RANGES, "block ranges by state: open or dead");
     describe_counter!(RANGES_TOTAL, "block ranges that this process took, by what became of them");
     describe_counter!(REORGS_TOTAL, "how often stored blocks were taken back");
@@ -145,7 +145,7 @@ fn record_chain(view: &ChainView) {
 
 fn record_index(view: &IndexView) {
     let name = view.name.to_string();
-    counter!(EVENTS_TOTAL, "index" => name.clone()).absolute(view.events);
+    gauge!(EVENTS, "index" => name.clone()).set(view.events as f64);
     if let Some(lag) = view.lag_blocks {
         gauge!(LAG_BLOCKS, "index" => name).set(lag as f64);
     }

@@ -57,6 +57,12 @@ pub(crate) enum LocationError {
     /// A mode of encryption that is not known.
     #[error("`sslmode` is one of {}", SSL_MODES.join(", "))]
     SslMode,
+    /// No port of a server.
+    #[error("the port of a database URL is a number from 1 to 65535")]
+    Port,
+    /// Neither.
+    #[error("{}, and {}", Self::Port, Self::SslMode)]
+    PortAndSslMode,
 }
 
 /// Why there is no database to open.
@@ -76,11 +82,19 @@ impl Location {
             return sqlite_path(path).map(Self::Sqlite);
         }
         let known = ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
-        let url = url::Url::parse(text).ok().filter(|url| known && (url.has_host() || url.query().is_some()));
+        let with_port = url::Url::parse(text);
+        let has_port = !matches!(with_port, Err(url::ParseError::InvalidPort))
+            && with_port.as_ref().ok().and_then(url::Url::port) != Some(0);
+        let url = if has_port { with_port } else { url::Url::parse(&without_port(text)) };
+        let url = url.ok().filter(|url| known && (url.has_host() || url.query().is_some()));
         let url = url.ok_or(LocationError::Unknown)?;
         let mode_fits = |mode: &str| SSL_MODES.contains(&mode);
-        if url.query_pairs().any(|(key, value)| key == "sslmode" && !mode_fits(&value)) {
-            return Err(LocationError::SslMode);
+        let has_mode = url.query_pairs().all(|(key, value)| key != "sslmode" || mode_fits(&value));
+        match (has_port, has_mode) {
+            (true, true) => {}
+            (true, false) => return Err(LocationError::SslMode),
+            (false, true) => return Err(LocationError::Port),
+            (false, false) => return Err(LocationError::PortAndSslMode),
         }
         Ok(Self::Postgres(SecretString::from(text)))
     }
@@ -99,6 +113,15 @@ impl Location {
 /// A path from the root on; as it is where there is no current folder.
 fn whole(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
+}
+
+/// A URL without its port, so that the rest of it can be looked at.
+fn without_port(text: &str) -> String {
+    let begin = text.find("://").map_or(0, |at| at + 3);
+    let end = text[begin..].find(['/', '?', '#']).map_or(text.len(), |at| begin + at);
+    let host = text[begin..end].rfind('@').map_or(begin, |at| begin + at + 1);
+    let kept = text[host..end].rfind(':').map_or(end, |at| host + at);
+    format!("{}{}", &text[..kept], &text[end..])
 }
 
 fn sqlite_path(path: &str) -> Result<PathBuf, LocationError> {
@@ -193,6 +216,19 @@ mod tests {
         }
         let error = url("postgres://h/d?sslmode=hunter2").expect_err("unknown").to_string();
         assert_eq!(error, "`sslmode` is one of disable, prefer, require, verify-full");
+    }
+
+    #[test]
+    fn a_port_that_is_none_is_named_and_hides_nothing_else() {
+        for text in ["postgres://root:hunter2@h:99999/x", "postgres://h:0", "postgres://[::1]:x/d"] {
+            let error = url(text).expect_err(text).to_string();
+            assert_eq!(error, "the port of a database URL is a number from 1 to 65535", "{text}");
+        }
+        let error = url("postgres://root:hunter2@h:99999/x?sslmode=bogus").expect_err("two").to_string();
+        assert!(
+            error.contains("port") && error.contains("`sslmode`") && !error.contains("hunter2"),
+            "{error}"
+        );
     }
 
     #[test]

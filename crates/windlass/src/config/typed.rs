@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
 
@@ -17,6 +18,8 @@ use super::words;
 
 /// The most sections of one kind, such as chains or indexes.
 pub(crate) const MAX_NAMED: usize = 1_000;
+/// How the reader begins to say that a key is not there.
+const MISSING: &str = "missing field ";
 /// No section has more problems than this worth listing.
 const MAX_SECTION_PROBLEMS: usize = 100;
 
@@ -40,7 +43,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn section<T: DeserializeOwned + Default>(&mut self, node: Option<Node>, name: &str) -> T {
+    fn section<T: DeserializeOwned + JsonSchema + Default>(&mut self, node: Option<Node>, name: &str) -> T {
         node.and_then(|node| self.part(node, name)).unwrap_or_default()
     }
 
@@ -48,7 +51,7 @@ impl Reader {
     fn named<K, V>(&mut self, node: Option<Node>, section: &str) -> BTreeMap<K, V>
     where
         K: TryFrom<String, Error = String> + Ord,
-        V: DeserializeOwned,
+        V: DeserializeOwned + JsonSchema,
     {
         let mut read = BTreeMap::new();
         let Some((_, named)) = node.and_then(|node| self.table(node, section)) else { return read };
@@ -86,7 +89,7 @@ impl Reader {
 
     /// Reads one section. A value that does not fit is reported, taken out, and the
     /// rest is read again, so that one mistake does not hide the next.
-    fn part<T: DeserializeOwned>(&mut self, node: Node, path: &str) -> Option<T> {
+    fn part<T: DeserializeOwned + JsonSchema>(&mut self, node: Node, path: &str) -> Option<T> {
         let (origin, mut table) = self.table(node, path)?;
         let mut taken = Taken::unreadable(&mut table);
         for _ in 0..MAX_SECTION_PROBLEMS {
@@ -96,20 +99,34 @@ impl Reader {
             };
             let place: Vec<&Segment> = error.path().iter().collect();
             let message = error.inner().message();
-            // A field that is missing because its value was taken out has been reported as such.
-            if !taken.explains(message) {
-                let key = taken.key(&place);
-                let origin =
-                    key_of(&place).and_then(|key| table.get(key)).map_or(&origin, |node| &node.origin);
-                let key = if key.is_empty() { path.to_owned() } else { format!("{path}.{key}") };
-                self.problems.push(Problem::new(origin.clone(), key, words::plain(message)));
+            if message.starts_with(MISSING) {
+                // The reader names the first that is missing, and nothing can be put in its place.
+                for field in required::<T>().into_iter().filter(|field| !table.contains_key(field)) {
+                    // One that is missing because its value was taken out has been reported as such.
+                    if !taken.fields.contains(&field) {
+                        let message = words::plain(&format!("{MISSING}`{field}`"));
+                        self.problems.push(Problem::new(origin.clone(), path, message));
+                    }
+                }
+                break;
             }
+            let key = taken.key(&place);
+            let origin = key_of(&place).and_then(|key| table.get(key)).map_or(&origin, |node| &node.origin);
+            let key = if key.is_empty() { path.to_owned() } else { format!("{path}.{key}") };
+            self.problems.push(Problem::new(origin.clone(), key, words::plain(message)));
             if !taken.take(&mut table, &place) {
                 break;
             }
         }
         None
     }
+}
+
+/// The keys that a section has to have.
+fn required<T: JsonSchema>() -> Vec<String> {
+    let schema = schemars::schema_for!(T);
+    let required = schema.get("required").and_then(|required| required.as_array());
+    required.into_iter().flatten().filter_map(|key| key.as_str().map(str::to_owned)).collect()
 }
 
 /// What was taken out of a section because it does not fit.
@@ -130,10 +147,6 @@ impl Taken {
 
     fn is_empty(&self) -> bool {
         self.fields.is_empty() && self.entries.is_empty()
-    }
-
-    fn explains(&self, message: &str) -> bool {
-        self.fields.iter().any(|field| message == format!("missing field `{field}`"))
     }
 
     /// The key as it was written: `rpc[2]`, even when `rpc[1]` was taken out before.
@@ -234,6 +247,21 @@ mod tests {
                 "w.toml:7 chain.b",
                 "w.toml:9 chain.C",
             ]
+        );
+    }
+
+    #[test]
+    fn every_key_that_is_missing_is_named() {
+        let chain = ["w.toml:1: chain.a: `id` is missing", "w.toml:1: chain.a: `rpc` is missing"];
+        assert_eq!(problems("[chain.a]"), chain);
+        let index =
+            ["chain", "contract", "start"].map(|key| format!("w.toml:1: index.i: `{key}` is missing"));
+        assert_eq!(problems("[index.i]"), index);
+        let taken = ["w.toml:1: chain.a: `rpc` is missing", "w.toml:2: chain.a.id: "];
+        let told = problems("[chain.a]\nid = 'x'");
+        assert!(
+            told.len() == 2 && told.iter().zip(taken).all(|(told, begin)| told.starts_with(begin)),
+            "{told:?}"
         );
     }
 

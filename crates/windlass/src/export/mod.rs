@@ -5,12 +5,14 @@
 //! | --- | --- |
 //! | this | which table, from where to where, and the pages |
 //! | [`bound`] | `--from` and `--to` |
+//! | [`pages`] | rows of one branch of the chain, whatever happens meanwhile |
 //! | [`csv`], [`ndjson`], [`parquet`] | a format each |
 //! | [`target`] | standard output, a file that is there whole or not at all, a device |
 
 pub(crate) mod bound;
 mod csv;
 mod ndjson;
+mod pages;
 mod parquet;
 pub(crate) mod target;
 
@@ -19,13 +21,14 @@ use std::sync::Arc;
 
 use windlass_core::code::Code;
 use windlass_core::error::StoreError;
-use windlass_core::row_query::{Condition, MAX_ROW_PAGE, RowOrder, RowQuery};
+use windlass_core::row_query::Condition;
 use windlass_core::store::Store;
 use windlass_core::table::{EventRow, Identifier, TableSpec};
 
 use crate::config::problem::nearest;
 use crate::failure::Failure;
 use bound::Bound;
+use pages::Pages;
 
 /// How rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -65,6 +68,13 @@ pub(crate) enum Trouble {
     Store(StoreError),
     /// They could not be written.
     Output(io::Error),
+    /// The chain has taken some back that are written already.
+    TakenBack {
+        /// The block of the last row that was written.
+        block: u64,
+    },
+    /// Something else is wrong.
+    Other(Failure),
 }
 
 impl From<StoreError> for Trouble {
@@ -80,7 +90,8 @@ impl From<io::Error> for Trouble {
 }
 
 impl Export {
-    /// Writes every row of a table; says how many there were.
+    /// Writes every row of a table, as they stood at one time of the chain; says how many
+    /// there were.
     pub(crate) async fn write<W: Write + Send>(
         &self,
         store: &dyn Store,
@@ -92,18 +103,13 @@ impl Export {
             Format::Ndjson => Box::new(ndjson::Ndjson::begin(table.clone(), out)),
             Format::Parquet => Box::new(parquet::Parquet::begin(table.clone(), out)?),
         };
-        let mut query = RowQuery {
-            table: table.name.clone(),
-            conditions: self.conditions(),
-            order: RowOrder::OldestFirst,
-            after: None,
-            limit: MAX_ROW_PAGE,
-        };
+        let mut pages = Pages::new(store, &table, self.conditions())?;
         let mut count = 0;
         loop {
-            let page = store.rows(&query).await?;
-            let Some(last) = page.last() else { break };
-            query.after = Some(last.head.key());
+            let page = pages.next().await?;
+            if page.is_empty() {
+                break;
+            }
             count += page.len() as u64;
             writer.rows(&page)?;
         }

@@ -47,6 +47,11 @@ impl Target {
         self.out.finish().map_err(|error| unwritable(self.path.as_deref(), error))
     }
 
+    /// Whether it is a file, of which nothing is seen before it is whole.
+    pub(crate) const fn is_file(&self) -> bool {
+        matches!(self.out, Out::New(_) | Out::Instead(_))
+    }
+
     /// Why it could not be written to.
     pub(crate) fn trouble(&self, error: io::Error) -> Failure {
         unwritable(self.path.as_deref(), error)

@@ -100,6 +100,26 @@ pub(super) async fn bad_questions_have_codes(kind: Kind) {
     assert_eq!(status, 400, "{text}");
     let (status, text) = app.post("/graphql", "application/json", "{".into()).await;
     assert_eq!(status, 400, "{text}");
+    for body in ["{}", r#"{"query": null}"#, r#"{"variables": {}}"#] {
+        let (status, text) = app.post("/graphql", "application/json", body.into()).await;
+        assert!(status == 400 && text.contains("invalid_body"), "{body}: {text}");
+    }
+    for query in
+        ["", "{", "{ nothing }", "{ count }", "query a { indexes { name } } query a { indexes { name } }"]
+    {
+        let answer = app.graphql(query, json!({})).await;
+        assert_eq!(answer["errors"][0]["extensions"]["code"], "invalid_body", "{query}: {answer}");
+    }
+}
+
+/// A field that cannot be null and has failed makes what holds it null.
+pub(super) async fn a_field_that_fails_is_not_left_out(kind: Kind) {
+    let app = app(kind).await;
+    let query = r#"{ a: count(index: "nope", event: "x") b: count(index: "fees", event: "FeesCollected") }"#;
+    let answer = app.graphql(query, json!({})).await;
+    assert_eq!(answer["data"], Value::Null, "{answer}");
+    assert_eq!((&answer["errors"][0]["path"], &answer["errors"][1]), (&json!(["a"]), &Value::Null));
+    assert_eq!(answer["errors"][0]["extensions"]["code"], "not_found");
 }
 
 pub(super) async fn what_asks_for_too_much_is_refused(kind: Kind) {
@@ -113,11 +133,13 @@ pub(super) async fn what_asks_for_too_much_is_refused(kind: Kind) {
     assert_eq!(one["errors"], Value::Null);
     let three: String = (0..3).map(part).collect();
     let refused = app.graphql(&format!("{{ {three} }}"), json!({})).await;
-    assert!(refused["errors"][0]["message"].as_str().unwrap().contains("complex"), "{refused}");
+    let message = refused["errors"][0]["message"].as_str().unwrap();
+    assert!(message.contains("complex") && message.contains("20000 values"), "{refused}");
+    assert_eq!(refused["errors"][0]["extensions"]["code"], "invalid_body", "{refused}");
     let deep =
         format!("{{ __schema {{ queryType {{ {} name {} }} }} }}", "ofType { ".repeat(15), "} ".repeat(15));
     let refused = app.graphql(&deep, json!({})).await;
-    assert!(refused["errors"][0]["message"].as_str().unwrap().contains("deep"), "{refused}");
+    assert!(refused["errors"][0]["message"].as_str().unwrap().contains("16 fields deep"), "{refused}");
 }
 
 /// What tools ask before anything else, as graphql-js words it.

@@ -83,6 +83,7 @@ on_both_stores! {
         filters_are_those_of_the_list
         totals_counts_and_indexes_can_be_asked_for
         bad_questions_have_codes
+        a_field_that_fails_is_not_left_out
         what_asks_for_too_much_is_refused
         tools_can_look_the_schema_up
         the_console_loads_nothing_from_elsewhere

@@ -11,7 +11,7 @@ use windlass_core::reader::{ChainError, ChainErrorKind};
 use super::Inner;
 use super::hedge::Hedges;
 use super::knowledge::Knowledge;
-use super::member::Failure;
+use super::member::{Failure, Member};
 use super::pick::Turn;
 use super::question::Question;
 
@@ -89,15 +89,22 @@ impl Inner {
 
     async fn put<'a, Q: Question>(&self, question: &Q, turn: Turn<'a>) -> Outcome<'a, Q::Answer> {
         let member = turn.member();
-        let result = match member.prove(self.chain).await {
-            Ok(()) => {
-                // Others may have waited for this to be known.
-                self.freed.notify_waiters();
-                question.put(&*member.source).await.map_err(Failure::Error)
-            }
+        let result = match self.make_sure(question, member).await {
+            Ok(()) => question.put(&*member.source).await.map_err(Failure::Error),
             Err(failure) => Err(failure),
         };
         Outcome { turn, result }
+    }
+
+    /// Makes sure that a member can be asked: that it serves the chain, and has the blocks.
+    async fn make_sure<Q: Question>(&self, question: &Q, member: &Member) -> Result<(), Failure> {
+        member.prove(self.chain).await?;
+        // Others may have waited for this to be known.
+        self.freed.notify_waiters();
+        match question.presumes() {
+            Some(block) => member.reach(block).await,
+            None => Ok(()),
+        }
     }
 
     /// Learns from an outcome; gives the answer back if it is one.
@@ -140,7 +147,7 @@ impl Inner {
             question.share(answer, &*other.1.source);
         }
         if let Some(block) = question.shows(answer) {
-            member.health().has_block(block.number);
+            member.health().has_block(block.number, now);
             self.knowledge().has(place, block);
         }
     }
@@ -176,7 +183,8 @@ impl Inner {
 struct Tried<A> {
     /// Who has been asked.
     places: Vec<usize>,
-    /// How many of them count: one that serves another chain was not really asked.
+    /// How many of them count: one that serves another chain, or does not have the blocks,
+    /// was not really asked.
     count: usize,
     /// Who refused, and when it was asked.
     refused: Vec<(usize, Instant)>,
@@ -185,6 +193,8 @@ struct Tried<A> {
     /// The best answer that does not know all.
     unknown: Option<A>,
     error: Option<ChainError>,
+    /// That somebody does not have the blocks: told if nothing worse happened.
+    behind: Option<ChainError>,
 }
 
 impl<A> Default for Tried<A> {
@@ -196,6 +206,7 @@ impl<A> Default for Tried<A> {
             ignorant: Vec::new(),
             unknown: None,
             error: None,
+            behind: None,
         }
     }
 }
@@ -213,6 +224,11 @@ impl<A> Tried<A> {
     fn failed(&mut self, place: usize, began: Instant, failure: Failure) {
         let error = match failure {
             Failure::WrongChain(error) => error,
+            Failure::Behind(error) => {
+                self.ignorant.push(place);
+                self.behind = Some(error);
+                return;
+            }
             Failure::Error(error) => {
                 self.count += 1;
                 match error.kind {
@@ -231,7 +247,7 @@ impl<A> Tried<A> {
 
     fn conclude(self) -> Result<A, ChainError> {
         let nobody = || ChainError::new(ChainErrorKind::Unreachable, "there is no endpoint to ask");
-        match (self.unknown, self.error) {
+        match (self.unknown, self.error.or(self.behind)) {
             (Some(answer), _) => Ok(answer),
             (None, error) => Err(error.unwrap_or_else(nobody)),
         }

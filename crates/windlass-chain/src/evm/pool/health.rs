@@ -32,6 +32,11 @@ const ERROR_PENALTY: f64 = 3.0;
 /// An answer that takes so many times as long as usual says that more at once would not help.
 const SLOW_FACTOR: f64 = 3.0;
 
+/// What an endpoint had so long ago it is asked about again before it is relied on.
+const MAX_HEAD_AGE: Duration = Duration::from_secs(60);
+/// So long an endpoint that did not have a block is not asked about it again.
+const LACKS_FOR: Duration = Duration::from_secs(2);
+
 /// One endpoint's state.
 #[derive(Debug)]
 pub(super) struct Health {
@@ -55,7 +60,8 @@ pub(super) struct Health {
     latency: [Average; Kind::COUNT],
     pub(super) overall: Average,
     pub(super) counts: Counts,
-    pub(super) head: Option<u64>,
+    /// The highest block that it is known to have, and when that was seen.
+    head: Option<(u64, Instant)>,
     /// Its last trouble, in words; none after a good answer.
     pub(super) trouble: Option<String>,
 }
@@ -149,9 +155,31 @@ impl Health {
         usual_ms * load * (1.0 + ERROR_PENALTY * self.errors.faded(now))
     }
 
+    /// The highest block that it is known to have.
+    pub(super) fn head(&self) -> Option<u64> {
+        self.head.map(|(head, _)| head)
+    }
+
     /// It has shown that it has a block.
-    pub(super) fn has_block(&mut self, number: u64) {
-        self.head = Some(self.head.map_or(number, |head| head.max(number)));
+    pub(super) fn has_block(&mut self, number: u64, now: Instant) {
+        if self.head().is_none_or(|head| head <= number) {
+            self.head = Some((number, now));
+        }
+    }
+
+    /// It was asked for its newest block, which may lie below one that it once had.
+    pub(super) fn told_head(&mut self, number: u64, now: Instant) {
+        self.head = Some((number, now));
+    }
+
+    /// Whether it is known to have a block: what it had long ago it may have lost.
+    pub(super) fn reaches(&self, block: u64, now: Instant) -> bool {
+        self.head.is_some_and(|(head, at)| head >= block && now - at < MAX_HEAD_AGE)
+    }
+
+    /// Whether it has just been seen not to have a block yet.
+    pub(super) fn lacks(&self, block: u64, now: Instant) -> bool {
+        self.head.is_some_and(|(head, at)| head < block && now - at < LACKS_FOR)
     }
 
     /// A question begins.

@@ -3,18 +3,22 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::time::Instant;
-use windlass_core::chain::ChainId;
+use windlass_core::chain::{Bytes, ChainId};
 use windlass_core::error::RetryAdvice;
-use windlass_core::reader::{ChainError, ChainErrorKind, ChainReader, LogFilter};
+use windlass_core::payout::submit::{SendAnswer, TransactionChain};
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, LogFilter};
 
 use super::health::Health;
 use super::options::PoolOptions;
+use super::question::Asked;
 use super::status::EndpointStatus;
 use crate::evm::learn::{Learned, SavedEndpoint};
 use crate::evm::reader::EvmReader;
 
 /// What the pool asks of an endpoint: the port, and what it has learned.
-pub(super) trait Source: ChainReader {
+pub(super) trait Source: TransactionChain {
+    /// What it says to a transaction; an error if that could not be understood.
+    fn offer<'a>(&'a self, raw: &'a Bytes) -> Asked<'a, SendAnswer>;
     /// What may be printed of it.
     fn place(&self) -> &str;
     /// Whether so many blocks are known to be refused.
@@ -30,6 +34,10 @@ pub(super) trait Source: ChainReader {
 }
 
 impl Source for EvmReader {
+    fn offer<'a>(&'a self, raw: &'a Bytes) -> Asked<'a, SendAnswer> {
+        Box::pin(async move { Ok(self.rpc().send_transaction(raw).await?) })
+    }
+
     fn place(&self) -> &str {
         Self::place(self)
     }
@@ -83,6 +91,8 @@ pub(super) enum Failure {
     Error(ChainError),
     /// It was not put: the endpoint serves another chain.
     WrongChain(ChainError),
+    /// It was not put: the endpoint does not have the blocks yet.
+    Behind(ChainError),
 }
 
 impl From<ChainError> for Failure {
@@ -111,6 +121,21 @@ impl Member {
         Err(Failure::WrongChain(ChainError::new(ChainErrorKind::Refused, message)))
     }
 
+    /// Makes sure that it has a block; costs nothing while that is known.
+    pub(super) async fn reach(&self, block: u64) -> Result<(), Failure> {
+        if self.health().reaches(block, Instant::now()) {
+            return Ok(());
+        }
+        let newest = self.source.header(BlockTag::Latest).await?;
+        let head = newest.map_or(0, |header| header.block.number);
+        self.health().told_head(head, Instant::now());
+        if head >= block {
+            return Ok(());
+        }
+        let message = format!("{} does not have block {block} yet, its newest is {head}", self.name);
+        Err(Failure::Behind(ChainError::new(ChainErrorKind::UnknownBlock, message)))
+    }
+
     /// Draws the conclusions of a failed question.
     pub(super) fn failed(&self, failure: &Failure, began: Instant, now: Instant) {
         let mut health = self.health();
@@ -119,6 +144,8 @@ impl Member {
                 health.has_wrong_chain(now);
                 error
             }
+            // It is alive, and whoever fell behind may catch up.
+            Failure::Behind(_) => return health.answered(),
             Failure::Error(error) => {
                 match error.kind {
                     ChainErrorKind::RateLimited => health.limited(pause(error), began, now),

@@ -14,11 +14,13 @@
 //! | `health`, `latency` | what is known of an endpoint, without I/O; time is an argument |
 //! | `member` | an endpoint with its health; makes sure of its chain |
 //! | `knowledge` | who has which block, and who is asked about heads |
+//! | `transaction`, `send` | what payouts ask, and a transaction to every endpoint |
 //! | `status` | what is shown |
 //!
 //! Invariants: an endpoint is asked no question before it has named the right chain, and
 //! none while it is left out; a question is put to at most [`MAX_TRIES`] endpoints and
-//! never twice to the same; hedges are a bounded share of all questions.
+//! never twice to the same; hedges are a bounded share of all questions. A transaction is
+//! no question: it goes to all at once, also to those that are left out, and to none twice.
 
 mod ask;
 mod health;
@@ -31,9 +33,11 @@ mod options;
 mod pick;
 mod question;
 mod saved;
+mod send;
 mod status;
 #[cfg(test)]
 mod tests;
+mod transaction;
 
 use std::fmt;
 use std::sync::{Arc, Mutex};

@@ -10,6 +10,9 @@ use crate::evm::transport::REQUEST_TIMEOUT;
 pub struct PoolOptions {
     /// How long a request may take in all.
     pub request_timeout: Duration,
+    /// How long an endpoint may take with a transaction, naming its chain included: others
+    /// have it too, and whoever asked is to go on.
+    pub send_timeout: Duration,
     /// What a good answer to a question about logs is.
     pub learn: LearnOptions,
     /// How many questions an endpoint gets at once at most, however well it does.
@@ -30,6 +33,7 @@ impl Default for PoolOptions {
     fn default() -> Self {
         Self {
             request_timeout: REQUEST_TIMEOUT,
+            send_timeout: Duration::from_secs(10),
             learn: LearnOptions::default(),
             max_concurrency: 32,
             hedge_percent: 5,

@@ -72,6 +72,12 @@ impl Inner {
         }
     }
 
+    /// A turn with one member, whether or not it has one to spare.
+    pub(super) fn turn_at(&self, place: usize) -> Turn<'_> {
+        self.members[place].health().admit();
+        Turn { pool: self, place, began: Instant::now() }
+    }
+
     /// A turn for a second opinion, if somebody has one to spare.
     pub(super) fn spare_turn<Q: Question>(&self, question: &Q, asked: &[usize]) -> Option<Turn<'_>> {
         match self.pick(question, asked, false) {
@@ -91,7 +97,8 @@ impl Inner {
         }
     }
 
-    /// `insist` takes somebody who is known to refuse rather than nobody.
+    /// `insist` takes somebody who is known to refuse, or not to have the blocks, rather than
+    /// nobody.
     fn pick<Q: Question>(&self, question: &Q, asked: &[usize], insist: bool) -> Pick<'_> {
         let now = Instant::now();
         let candidates = || (0..self.members.len()).filter(|place| !asked.contains(place));
@@ -104,7 +111,12 @@ impl Inner {
             // Somebody who is back by now has freed a turn, or is about to.
             return candidates().filter_map(back).min().map_or(Pick::AllBusy, Pick::AllLeftOut);
         }
-        let refused = |place: &usize| question.is_refused_by(&*self.members[*place].source);
+        let lacks =
+            |member: &Member| question.presumes().is_some_and(|block| member.health().lacks(block, now));
+        let refused = |place: &usize| {
+            let member = &self.members[*place];
+            question.is_refused_by(&*member.source) || lacks(member)
+        };
         let alone = self.members.len() == 1;
         let all_refuse = insist && (alone || candidates().filter(available).all(|place| refused(&place)));
         let fit = candidates().filter(available).filter(|place| all_refuse || !refused(place));
@@ -142,7 +154,7 @@ impl Inner {
 
     fn score<Q: Question>(&self, question: &Q, place: usize, now: Instant) -> f64 {
         let health = self.members[place].health();
-        let behind = question.needs().zip(health.head).is_some_and(|(needs, head)| head < needs);
+        let behind = question.needs().zip(health.head()).is_some_and(|(needs, head)| head < needs);
         health.score(question.kind(), now) * if behind { BEHIND_PENALTY } else { 1.0 }
     }
 

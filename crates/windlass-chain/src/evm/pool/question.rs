@@ -19,10 +19,13 @@ pub(super) enum Kind {
     RangeLogs,
     Receipts,
     Code,
+    Call,
+    State,
+    Send,
 }
 
 impl Kind {
-    pub(super) const COUNT: usize = 7;
+    pub(super) const COUNT: usize = 10;
 
     /// Whether it is about the newest blocks: such are few, urgent, and best put to one endpoint.
     pub(super) fn is_about_heads(self) -> bool {
@@ -54,6 +57,11 @@ pub(super) trait Question: Sync {
 
     /// The highest block that it takes to answer.
     fn needs(&self) -> Option<u64> {
+        None
+    }
+
+    /// The block that an endpoint must have before it is asked: it would answer without.
+    fn presumes(&self) -> Option<u64> {
         None
     }
 
@@ -199,6 +207,11 @@ impl Question for AskLogs<'_> {
             LogSpan::Block(_) => None,
             LogSpan::Range(range) => Some(range.to),
         }
+    }
+
+    /// Of blocks that an endpoint does not have, it says that they hold no logs.
+    fn presumes(&self) -> Option<u64> {
+        self.needs()
     }
 
     fn about(&self) -> Option<B256> {

@@ -52,7 +52,7 @@ impl EndpointStatus {
             errors: health.counts.errors,
             limited: health.counts.limited,
             hedged: health.counts.hedged,
-            head: health.head,
+            head: health.head(),
             learned,
         }
     }

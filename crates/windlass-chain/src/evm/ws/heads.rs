@@ -20,7 +20,7 @@ use windlass_core::chain::ChainId;
 use super::socket::{PING_AFTER, Socket};
 use crate::evm::endpoint::Endpoint;
 use crate::evm::error::RpcError;
-use crate::evm::hex::Hex;
+use crate::evm::hex::{Hex, Storable};
 
 /// The ids of the two calls of a subscriber.
 const CHAIN_ID_CALL: u64 = 1;
@@ -169,7 +169,7 @@ impl Listener {
             }
             News { params: Some(params), .. } => {
                 let Hex(number) = params.result.number;
-                Ok(Some(number))
+                Ok(Some(number.0))
             }
             News { .. } => Ok(None),
         }
@@ -204,5 +204,5 @@ struct Params {
 
 #[derive(Deserialize)]
 struct Head {
-    number: Hex<u64>,
+    number: Hex<Storable>,
 }

@@ -14,10 +14,10 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use windlass_core::error::RetryAdvice;
+use windlass_core::error::{RetryAdvice, StoreError};
 use windlass_core::job::{ClaimedJob, JobClaim};
 use windlass_core::name::Owner;
-use windlass_core::plan::Campaign;
+use windlass_core::plan::{Campaign, Plan};
 use windlass_core::range::{BlockRange, RangeClaim};
 
 use super::chain::CollectedChain;
@@ -106,17 +106,22 @@ impl Backfiller {
             return Ok(Backfilled::Halted);
         }
         let plan = ledger::plan(&*self.chain.store, &self.chain.names).await?;
+        let mut is_busy = false;
         for campaign in &plan.campaigns {
-            if let Some(range) = self.take(campaign).await? {
-                return self.work(range).await;
+            match self.take(&plan, campaign).await {
+                Ok(Some(range)) => return self.work(range).await,
+                Ok(None) => {}
+                // Perhaps nobody is at the next one just now.
+                Err(CollectError::Store(StoreError::Busy)) => is_busy = true,
+                Err(error) => return Err(error),
             }
         }
-        Ok(Backfilled::Idle)
+        if is_busy { Err(StoreError::Busy.into()) } else { Ok(Backfilled::Idle) }
     }
 
     /// A range of a campaign: one that was begun before, or the next.
-    async fn take(&mut self, campaign: &Campaign) -> Result<Option<Range>, CollectError> {
-        let Some(routing) = self.routing(campaign).await? else { return Ok(None) };
+    async fn take(&mut self, plan: &Plan, campaign: &Campaign) -> Result<Option<Range>, CollectError> {
+        let Some(routing) = self.routing(plan, campaign).await? else { return Ok(None) };
         let (blocks, job) = match self.take_again(campaign).await? {
             Some(again) => again,
             None => match self.take_next(campaign, &routing).await? {
@@ -147,6 +152,8 @@ impl Backfiller {
         Ok(Some((blocks, job)))
     }
 
+    /// The next range of a campaign; `None` when all were claimed. A busy store gives none
+    /// either, though there are some: that is told, or the worker would rest until the next look.
     async fn take_next(
         &self,
         campaign: &Campaign,
@@ -162,19 +169,31 @@ impl Backfiller {
             ttl: options.lease_ttl,
         };
         let store = &*self.chain.store;
-        Ok(persist(store, || store.claim_range(&claim)).await?)
+        let next = persist(store, || store.claim_range(&claim)).await?;
+        if next.is_none() {
+            let stands = store.cursor(&claim.cursor).await?.map(|cursor| cursor.primary());
+            if stands.and_then(|next| u64::try_from(next).ok()).is_some_and(|next| next <= claim.max_block) {
+                return Err(StoreError::Busy.into());
+            }
+        }
+        Ok(next)
     }
 
     /// What sorts the logs of a campaign; `None` when this process does not know its
     /// sources: then others have to do it.
-    async fn routing(&mut self, campaign: &Campaign) -> Result<Option<Arc<Routing>>, CollectError> {
-        let children = self.chain.children(&campaign.sources).await?;
+    async fn routing(
+        &mut self,
+        plan: &Plan,
+        campaign: &Campaign,
+    ) -> Result<Option<Arc<Routing>>, CollectError> {
+        let sources = plan.sources_of(&campaign.sources);
+        let children = self.chain.children(sources.clone()).await?;
         if let Some((made_for, knowing, routing)) = &self.routing
             && (made_for.id, &made_for.sources, knowing) == (campaign.id, &campaign.sources, &children)
         {
             return Ok(Some(routing.clone()));
         }
-        let Some(routing) = self.chain.catalog.routing(&campaign.sources, &children) else { return Ok(None) };
+        let Some(routing) = self.chain.catalog.routing(sources, &children) else { return Ok(None) };
         let routing = Arc::new(routing);
         self.routing = Some((campaign.clone(), children, routing.clone()));
         Ok(Some(routing))
@@ -211,6 +230,10 @@ impl Paced for Backfiller {
         match error {
             // The reporter tells it once for all workers.
             CollectError::Chain(_) => tracing::debug!(%chain, %error, ?delay, "a range was given back"),
+            // Workers that claim side by side get in each other's way now and then.
+            CollectError::Store(StoreError::Busy) => {
+                tracing::debug!(%chain, %error, ?delay, "no range was claimed")
+            }
             _ => {
                 tracing::warn!(%chain, %error, ?delay, "{} was interrupted and goes on after a pause", Self::WHAT)
             }

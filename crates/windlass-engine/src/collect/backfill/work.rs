@@ -11,6 +11,7 @@ use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, LogSpan};
 
 use super::{Backfilled, Backfiller, Range};
 use crate::collect::chain::{ADDED, Fact};
+use crate::collect::compare;
 use crate::collect::error::CollectError;
 use crate::collect::persist::persist;
 use crate::collect::routing;
@@ -37,10 +38,15 @@ impl Backfiller {
 
     /// Commits a range: rows, message and the end of its job.
     async fn keep(&mut self, range: &Range, logs: Vec<LogEvent>) -> Result<Backfilled, CollectError> {
-        let events = logs.len();
-        let mut writes = Vec::with_capacity(4);
-        if let Some(last) = logs.last() {
-            let head = BlockRef { number: range.blocks.to, hash: last.block.hash };
+        let last_hash = logs.last().map(|log| log.block.hash);
+        let sorted = range.routing.sorted(&logs);
+        drop(logs);
+        // What belongs to nobody came along, and is no news.
+        let events = sorted.row_count() + sorted.raw.len();
+        let mut writes = self.outgrown(range).await?;
+        writes.extend(routing::writes(sorted));
+        if let Some(hash) = last_hash.filter(|_| events > 0) {
+            let head = BlockRef { number: range.blocks.to, hash };
             let tables = range.routing.tables.iter().map(|(table, _)| table.name.as_str()).collect();
             let generation = self.chain.generation().await?;
             let fact = Fact {
@@ -54,9 +60,6 @@ impl Backfiller {
             };
             writes.push(Write::Publish(vec![self.chain.message(ADDED, &fact)]));
         }
-        let sorted = range.routing.sorted(&logs);
-        drop(logs);
-        writes.splice(0..0, routing::writes(sorted));
         writes.push(Write::CompleteJob(range.job.ticket));
         // What was read from a chain can be read again, and the job with it.
         self.settle(
@@ -65,6 +68,17 @@ impl Backfiller {
             Backfilled::Collected { blocks: range.blocks, events: events as u64 },
         )
         .await
+    }
+
+    /// What takes out logs of a range that were misfits of others before these sources
+    /// joined, and have a place in their tables.
+    async fn outgrown(&self, range: &Range) -> Result<Vec<Write>, CollectError> {
+        if !range.routing.has_neighbours() {
+            return Ok(Vec::new());
+        }
+        let chain = self.chain.options.chain;
+        let kept = compare::kept(&*self.chain.store, chain, range.blocks).await?;
+        Ok(range.routing.outgrown(chain, range.blocks, kept))
     }
 
     /// Replaces a range by smaller ones, in one commit.
@@ -98,8 +112,10 @@ impl Backfiller {
     }
 
     /// An endpoint's refusal or failure. A range that is too large is split; while an
-    /// endpoint is not there at all, or wants fewer requests, nothing is held against
-    /// the range; everything else counts.
+    /// endpoint is not there at all, wants fewer requests, or is not so far yet, nothing is
+    /// held against the range; everything else counts. One that an endpoint only fails at,
+    /// while it answers other questions, is halved when it fails again: perhaps less is
+    /// not too much for it.
     async fn despair(&mut self, range: &Range, error: ChainError) -> Result<Backfilled, CollectError> {
         let count = range.blocks.count();
         match error.kind {
@@ -109,26 +125,32 @@ impl Backfiller {
                 return self.split(range, size.max(1)).await;
             }
             ChainErrorKind::RateLimited => return self.give_back(range, error).await,
-            ChainErrorKind::Unreachable if self.is_down().await => {
+            ChainErrorKind::Unreachable if self.head().await.is_none() => {
                 return self.give_back(range, error).await;
             }
-            // It answers other questions. A range that took too long has taught the reader
-            // so; otherwise the endpoint has trouble of its own, whatever the range.
+            // A range that took too long has taught the reader so.
             ChainErrorKind::Unreachable if count > 1 => {
                 let learned = self.chain.reader.range_size(&range.routing.filter);
-                return match learned < count {
-                    true => self.split(range, learned.max(1)).await,
-                    false => self.give_back(range, error).await,
-                };
+                if learned < count {
+                    return self.split(range, learned.max(1)).await;
+                }
+                if range.job.attempt > 1 {
+                    return self.split(range, count / 2).await;
+                }
+            }
+            // It was final already: the endpoint has fallen behind, or another answers.
+            ChainErrorKind::UnknownBlock if self.head().await.is_none_or(|head| head < range.blocks.to) => {
+                return self.give_back(range, error).await;
             }
             _ => {}
         }
         self.fail(range, &error.message).await
     }
 
-    /// Whether the endpoint does not even know its head.
-    async fn is_down(&self) -> bool {
-        self.chain.reader.header(BlockTag::Latest).await.is_err()
+    /// The newest block that the endpoint knows; `None` if it does not even know that.
+    async fn head(&self) -> Option<u64> {
+        let newest = self.chain.reader.header(BlockTag::Latest).await.ok().flatten();
+        newest.map(|header| header.block.number)
     }
 
     async fn give_back(&self, range: &Range, error: ChainError) -> Result<Backfilled, CollectError> {
@@ -149,7 +171,7 @@ impl Backfiller {
             error: format!("blocks {} to {}: {error}", range.blocks.from, range.blocks.to),
             verdict: self.chain.options.retry.verdict(range.job.attempt, self.entropy >> 33),
         };
-        tracing::warn!(blocks = ?range.blocks, attempt = range.job.attempt, error, "a range failed");
+        tracing::warn!(blocks = %range.blocks, attempt = range.job.attempt, error, "a range failed");
         let store = self.chain.store.clone();
         match persist(&*store, || store.fail_job(&failure)).await {
             Ok(()) => Ok(Backfilled::Failed { blocks: range.blocks }),

@@ -9,7 +9,7 @@ use windlass_core::event::LogEvent;
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan};
 use windlass_core::route::Sorted;
 
-use super::{Followed, Follower, Step};
+use super::{Followed, Follower, Step, Whom};
 use crate::collect::chain::{ADDED, Fact};
 use crate::collect::children::Children;
 use crate::collect::error::CollectError;
@@ -110,7 +110,8 @@ impl Follower {
         let chain = self.chain.clone();
         let creations = chain.catalog.creations(step.plan.collected().map(|(id, _)| id));
         loop {
-            let routing = self.routing_with(&step.plan, header.block.number, children.clone());
+            let routing =
+                self.routing_with(&step.plan, Whom::Followed, header.block.number, children.clone());
             if routing.tables.is_empty() {
                 return Ok((routing, Vec::new()));
             }

@@ -16,11 +16,12 @@ const PAGE: u32 = 1_000;
 /// height is evidence; a node that does not know a height lags, and is asked again.
 /// When none is canonical down to the block that was final when they were stored,
 /// what was final has changed, however many older headers are still there. What has
-/// become final since does not count: it is of the other branch.
+/// become final since does not count: it is of the other branch. Nor does what was only
+/// followed below a final block, perhaps from a node that was stuck on a dead branch:
+/// there the last block counts that was looked at again.
 pub(super) async fn common_ancestor(chain: &CollectedChain, top: u64) -> Result<BlockRef, CollectError> {
     let id = chain.options.chain;
-    let seen: Option<Sight> = ledger::read(&*chain.store, &chain.names.sight).await?;
-    let floor = seen.map_or(0, |sight| sight.finalized.number).min(top);
+    let floor = final_block(chain, top).await?;
     // One question tells whether it is in vain to look at all of them.
     let final_one = chain.store.blocks(id, floor, 1).await?.first().copied();
     if let Some(header) = final_one.filter(|header| header.number == floor)
@@ -50,6 +51,21 @@ pub(super) async fn common_ancestor(chain: &CollectedChain, top: u64) -> Result<
         None => canonical(&*chain.reader, top).await?,
     };
     Err(CollectError::FinalityViolated { chain: id, block })
+}
+
+/// The highest stored block up to `top` that is known to have been final.
+async fn final_block(chain: &CollectedChain, top: u64) -> Result<u64, CollectError> {
+    let seen: Option<Sight> = ledger::read(&*chain.store, &chain.names.sight).await?;
+    let rechecked = ledger::block(&*chain.store, &chain.names.recheck).await?;
+    let rechecked = rechecked.map_or(0, |block| block.number).min(top);
+    let Some(finalized) = seen.map(|sight| sight.finalized.block_ref()) else { return Ok(rechecked) };
+    if finalized.number > top {
+        return Ok(rechecked);
+    }
+    let stored = chain.store.blocks(chain.options.chain, finalized.number, 1).await?;
+    let stored = stored.first().map(BlockHeader::block_ref);
+    let is_another = stored.is_some_and(|stored| stored.number == finalized.number && stored != finalized);
+    Ok(if is_another { rechecked } else { finalized.number })
 }
 
 async fn canonical(reader: &dyn ChainReader, number: u64) -> Result<BlockRef, CollectError> {

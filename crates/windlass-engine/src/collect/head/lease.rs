@@ -1,5 +1,6 @@
 //! Who follows the head: the chain's lease, and waiting for it.
 
+use windlass_core::error::StoreError;
 use windlass_core::lease::Lease;
 use windlass_core::time::Timestamp;
 
@@ -34,11 +35,14 @@ impl Follower {
     }
 
     /// Says who holds the chain instead, once for each. A busy store gives nothing now
-    /// either: what was held before is still held, and to be given back in the end.
+    /// either: what was held before is still held, and to be given back in the end; and
+    /// when nobody else holds it, it is asked for again soon, not when the next block is due.
     async fn wait(&mut self) -> Result<(), CollectError> {
         let (store, options) = (&self.chain.store, &self.chain.options);
         let held = store.list_leases().await?.into_iter().find(|lease| lease.name == self.chain.names.lease);
-        let Some(other) = held.filter(|lease| lease.owner != options.owner) else { return Ok(()) };
+        let Some(other) = held.filter(|lease| lease.owner != options.owner) else {
+            return Err(StoreError::Busy.into());
+        };
         self.chain.pulse.hold(None);
         if self.waits_for.as_ref() != Some(&other.owner) {
             let left_s = left_s(other.expires_at, store.now().await?);

@@ -25,7 +25,7 @@ use windlass_core::error::RetryAdvice;
 use windlass_core::lease::Lease;
 use windlass_core::mode::Mode;
 use windlass_core::name::Owner;
-use windlass_core::plan::{Plan, SourceId};
+use windlass_core::plan::{Plan, Source, SourceId};
 use windlass_core::reader::BlockTag;
 
 pub(super) use self::advance::logs_of;
@@ -83,6 +83,8 @@ pub struct Follower {
     /// What sorts the logs, and what it was made for.
     routing: Option<(RoutingKey, Arc<Routing>)>,
     heads: Option<watch::Receiver<Option<u64>>>,
+    /// A second look is at no more blocks: fewer after each that failed.
+    look_blocks: u64,
     /// How many steps in a row had new blocks.
     busy_steps: u32,
     /// Who was last seen to hold the chain instead.
@@ -92,9 +94,30 @@ pub struct Follower {
 /// A head that never stands still does not keep the house from being kept.
 const MAX_BUSY_STEPS: u32 = 16;
 
-/// The version of the plan, the number of its sources that have begun, and the contracts
+/// The version of the plan, for whom of its sources, how many those are, and the contracts
 /// that were created.
-type RoutingKey = (u64, usize, Children);
+type RoutingKey = (u64, Whom, usize, Children);
+
+/// Of the sources that are collected, those whose logs of a block are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whom {
+    /// All that have begun there: for a second look at what is stored.
+    Begun,
+    /// Those that the head stores there; blocks below are a campaign's, also after a reorg.
+    Followed,
+}
+
+impl Whom {
+    fn at(self, plan: &Plan, block: u64) -> impl Iterator<Item = &SourceId> + Clone {
+        let from = move |source: &Source| match self {
+            Self::Begun => Some(source.start),
+            Self::Followed => source.head_from.map(|from| from.max(source.start)),
+        };
+        let begun =
+            plan.collected().filter(move |(_, source)| from(source).is_some_and(|from| from <= block));
+        begun.map(|(id, _)| id)
+    }
+}
 
 /// What a step stands on.
 struct Step {
@@ -120,7 +143,16 @@ impl Follower {
     /// somebody knows; it looks by itself all the same.
     pub fn new(chain: Arc<CollectedChain>, heads: Option<watch::Receiver<Option<u64>>>) -> Self {
         let (lease, waits_for, routing) = (None, None, None);
-        Self { chain, lease, mode: Mode::default(), routing, heads, busy_steps: 0, waits_for }
+        Self {
+            chain,
+            lease,
+            mode: Mode::default(),
+            routing,
+            heads,
+            look_blocks: u64::MAX,
+            busy_steps: 0,
+            waits_for,
+        }
     }
 
     /// Steps until told to stop, then gives the lease back.
@@ -194,21 +226,21 @@ impl Follower {
 
     /// What sorts the logs of every source that is collected at a block.
     async fn routing_at(&mut self, plan: &Plan, block: u64) -> Result<Arc<Routing>, CollectError> {
-        let children = self.chain.children(begun(plan, block)).await?;
-        Ok(self.routing_with(plan, block, children))
+        let children = self.chain.children(Whom::Begun.at(plan, block)).await?;
+        Ok(self.routing_with(plan, Whom::Begun, block, children))
     }
 
     /// The same, with contracts that the store may not know yet.
-    fn routing_with(&mut self, plan: &Plan, block: u64, children: Children) -> Arc<Routing> {
-        let key = (plan.version, begun(plan, block).count(), children);
+    fn routing_with(&mut self, plan: &Plan, whom: Whom, block: u64, children: Children) -> Arc<Routing> {
+        let key = (plan.version, whom, whom.at(plan, block).count(), children);
         if let Some((made_for, routing)) = &self.routing
             && *made_for == key
         {
             return routing.clone();
         }
         let chain = self.chain.options.chain;
-        let routing = self.chain.catalog.routing(begun(plan, block), &key.2);
-        let routing = Arc::new(routing.unwrap_or_else(|| Routing::new(chain, &[])));
+        let routing = self.chain.catalog.routing(whom.at(plan, block), &key.3);
+        let routing = Arc::new(routing.unwrap_or_else(|| Routing::new(chain, &[], Vec::new())));
         self.routing = Some((key, routing.clone()));
         routing
     }
@@ -220,11 +252,6 @@ impl Follower {
             Mode::Realtime => self.chain.options.realtime_interval,
         }
     }
-}
-
-/// The sources that are collected at a block.
-fn begun(plan: &Plan, block: u64) -> impl Iterator<Item = &SourceId> {
-    plan.collected().filter(move |(_, source)| source.start <= block).map(|(id, _)| id)
 }
 
 impl Paced for Follower {

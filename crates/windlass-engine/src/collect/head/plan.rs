@@ -50,11 +50,26 @@ impl Follower {
             // commit, one that was claimed before is seen here.
             standing.open = ledger::open_blocks(&*self.chain.store, &self.chain.names, &step.plan).await?;
             let new = step.plan.replan(&wanted, &standing);
-            let writes = ledger::change(&self.chain.names, (&step.plan, &new), &standing.next_blocks)?;
+            let mut writes = ledger::change(&self.chain.names, (&step.plan, &new), &standing.next_blocks)?;
+            writes.extend(self.look_back(step, &new).await?);
             self.chain.store.commit(Commit::of(writes).under_lease(&step.lease)).await?;
             return Ok(Some(Followed::Planned));
         }
         Ok(None)
+    }
+
+    /// Takes the second look back for whoever joins below it: it has the same margin as
+    /// those who were there from the beginning.
+    async fn look_back(&self, step: &Step, new: &Plan) -> Result<Option<Write>, CollectError> {
+        let newest = step.sight.finalized.number.min(step.position.number);
+        let below = newest.saturating_sub(RECHECK_BELOW_BLOCKS);
+        let added = new.campaigns.iter().filter(|campaign| campaign.id >= step.plan.next_campaign);
+        let joins = added.map(|campaign| campaign.blocks.to).max().is_some_and(|to| to > below);
+        let name = self.chain.names.recheck.clone();
+        let done = ledger::block(&*self.chain.store, &name).await?;
+        let Some(done) = done.filter(|done| joins && done.number > below) else { return Ok(None) };
+        let (expected, to) = (ledger::at(done), ledger::at(self.known(below).await?));
+        Ok(Some(Write::ResetCursor { name, expected, to }))
     }
 
     /// Takes a campaign that is over out of the plan.

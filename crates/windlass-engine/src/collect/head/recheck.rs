@@ -33,14 +33,18 @@ impl Follower {
         let from = done.number + 1;
         let routing = self.routing_at(&step.plan, from).await?;
         // No more than the endpoint takes.
-        let size = chain.reader.range_size(&routing.filter).clamp(1, MAX_BLOCKS);
+        let size = chain.reader.range_size(&routing.filter).min(self.look_blocks).clamp(1, MAX_BLOCKS);
         let to = step.sight.finalized.number.min(step.position.number).min(done.number + size);
         let to = self.before_campaigns(step, from, step.before_next_start(from, to)).await?;
         if to < from {
             return Ok(Followed::Idle);
         }
         let blocks = BlockRange { from, to };
-        let logs = self.logs_again(blocks, &routing).await?;
+        let logs = self.logs_again(blocks, &routing).await.inspect_err(|_| {
+            // Whatever the endpoint fails at, it may be less than that that it can do.
+            self.look_blocks = (blocks.count() / 2).max(1);
+        })?;
+        self.look_blocks = self.look_blocks.saturating_mul(2);
         let found = routing.sorted(&logs);
         let mut differing =
             compare::differing_blocks(&*chain.store, chain.options.chain, &routing, blocks, &found).await?;
@@ -125,7 +129,7 @@ impl Follower {
                 continue;
             }
             tracing::warn!(chain = %self.chain.options.chain, block = number, "a block was not complete and is mended");
-            writes.extend(mend.block(header.block.block_ref(), sorted));
+            writes.extend(mend.block(header.block.block_ref(), sorted).await?);
             mended += 1;
         }
         Ok((writes, mended))

@@ -19,6 +19,7 @@ impl Follower {
         };
         let from_block = ancestor.number + 1;
         let generation = self.chain.generation().await? + 1;
+        let reorgs = ledger::read(&*self.chain.store, &names.reorgs).await?.unwrap_or(0_u64) + 1;
         let fact = Fact {
             by: String::new(),
             generation,
@@ -36,6 +37,7 @@ impl Follower {
             },
             Write::Retract { chain, from_block },
             Write::PutState { key: names.generation.clone(), value: Some(generation.to_string()) },
+            Write::PutState { key: names.reorgs.clone(), value: Some(reorgs.to_string()) },
             Write::Publish(vec![self.chain.message(REMOVED, &fact)]),
         ];
         let written = self.chain.store.commit(Commit::of(writes).under_lease(&step.lease).relaxed()).await?;

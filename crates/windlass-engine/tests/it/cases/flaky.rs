@@ -39,6 +39,7 @@ pub(crate) struct Flaky {
 
 #[derive(Default)]
 struct Script {
+    busy: BTreeMap<&'static str, u32>,
     trouble: BTreeMap<&'static str, VecDeque<StoreError>>,
     calls: Vec<(&'static str, Instant)>,
     stands_still: bool,
@@ -61,6 +62,19 @@ impl Flaky {
     /// The next calls of an operation fail like this, one after another.
     pub(crate) fn fail(&self, operation: &'static str, errors: impl IntoIterator<Item = StoreError>) {
         self.script().trouble.entry(operation).or_default().extend(errors);
+    }
+
+    /// The next claims of a kind find the database busy, and so answer nothing.
+    pub(crate) fn be_busy(&self, operation: &'static str, times: u32) {
+        self.script().busy.insert(operation, times);
+    }
+
+    fn is_busy(&self, operation: &'static str) -> bool {
+        let mut script = self.script();
+        let left = script.busy.entry(operation).or_default();
+        let is_busy = *left > 0;
+        *left = left.saturating_sub(1);
+        is_busy
     }
 
     /// What was called since this was asked last, each with the pause before it.
@@ -105,15 +119,48 @@ macro_rules! pass {
     )*};
 }
 
+#[async_trait]
+impl Ranges for Flaky {
+    async fn claim_range(&self, claim: &RangeClaim) -> StoreResult<Option<(BlockRange, ClaimedJob)>> {
+        self.meet("claim_range")?;
+        if self.is_busy("claim_range") { Ok(None) } else { self.inner.claim_range(claim).await }
+    }
+}
+
+#[async_trait]
+impl Leases for Flaky {
+    async fn acquire_lease(
+        &self,
+        name: &LeaseName,
+        owner: &Owner,
+        ttl: Duration,
+    ) -> StoreResult<Option<Lease>> {
+        self.meet("acquire_lease")?;
+        if self.is_busy("acquire_lease") {
+            return Ok(None);
+        }
+        self.inner.acquire_lease(name, owner, ttl).await
+    }
+
+    async fn extend_lease(&self, lease: &Lease, ttl: Duration) -> StoreResult<Lease> {
+        self.meet("extend_lease")?;
+        self.inner.extend_lease(lease, ttl).await
+    }
+
+    async fn release_lease(&self, lease: &Lease) -> StoreResult<bool> {
+        self.meet("release_lease")?;
+        self.inner.release_lease(lease).await
+    }
+
+    async fn list_leases(&self) -> StoreResult<Vec<Lease>> {
+        self.meet("list_leases")?;
+        self.inner.list_leases().await
+    }
+}
+
 pass! {
     Door {
         commit(commit: Commit) -> Vec<Written>;
-    }
-    Leases {
-        acquire_lease(name: &LeaseName, owner: &Owner, ttl: Duration) -> Option<Lease>;
-        extend_lease(lease: &Lease, ttl: Duration) -> Lease;
-        release_lease(lease: &Lease) -> bool;
-        list_leases() -> Vec<Lease>;
     }
     Jobs {
         claim_jobs(claim: &JobClaim) -> Vec<ClaimedJob>;
@@ -125,9 +172,6 @@ pass! {
         list_jobs(filter: &JobFilter) -> Vec<JobRow>;
         show_job(id: JobId) -> Option<JobRow>;
         count_jobs() -> Vec<QueueCounts>;
-    }
-    Ranges {
-        claim_range(claim: &RangeClaim) -> Option<(BlockRange, ClaimedJob)>;
     }
     Cursors {
         cursor(name: &CursorName) -> Option<Cursor>;
@@ -176,3 +220,5 @@ impl Health for Flaky {
         self.inner.close().await;
     }
 }
+
+windlass_testkit::delegate_payouts!(Flaky, inner);

@@ -95,6 +95,26 @@ pub(super) async fn what_a_range_missed_near_the_head_is_found_by_the_second_loo
     stage.assert_complete(&Orders::default()).await;
 }
 
+pub(super) async fn what_a_range_missed_for_one_who_joined_later_is_found_too(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    for number in 1..=300 {
+        stage.chain.add(&[(COLLECTORS[0], fee(number)), (COLLECTORS[1], fee(number))]);
+    }
+    let mut before = stage.collector("a", &from_block(0));
+    before.settle().await;
+    assert_eq!(stage.rechecked().await, Some(297));
+    before.follower.release().await;
+    let mut after = stage.collector("b", &Orders::default());
+    after.follow().await;
+    stage.reader.hide(&[(250, 1)]);
+    after.work_off().await;
+    stage.reader.hide(&[]);
+    stage.mine_empty(3);
+    after.settle().await;
+    stage.assert_complete(&Orders::default()).await;
+    assert_eq!(stage.rechecked().await, Some(300));
+}
+
 pub(super) async fn what_is_too_old_for_the_second_look_is_found_by_an_audit(kind: Kind) {
     let stage = Stage::new(kind, 3).await;
     stage.mine_up_to(300);

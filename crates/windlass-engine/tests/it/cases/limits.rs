@@ -99,6 +99,68 @@ pub(super) async fn an_endpoint_that_is_down_costs_a_range_no_attempt(kind: Kind
     assert_eq!(collector.backfill().await, Backfilled::Collected { blocks: whole, events: 20 });
 }
 
+pub(super) async fn an_endpoint_that_has_fallen_behind_costs_a_range_no_attempt(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let mut collector = twenty_blocks(&stage).await;
+    let unknown = || ChainError::new(ChainErrorKind::UnknownBlock, "it does not have block 20 yet");
+    stage.reader.judge(move |_| Some(unknown()));
+    stage.reader.set_head(Some(12));
+    for _ in 0..20 {
+        stage.clock.advance_ms(10);
+        collector.backfiller.step().await.expect_err("it is waited for");
+    }
+    stage.reader.set_head(None);
+    let whole = BlockRange { from: 1, to: 20 };
+    assert_eq!(collector.backfill().await, Backfilled::Failed { blocks: whole }, "it has the block");
+    stage.reader.forgive();
+    stage.clock.advance_ms(10);
+    assert_eq!(collector.backfill().await, Backfilled::Collected { blocks: whole, events: 20 });
+}
+
+/// An endpoint that answers everything but some ranges, for which its gateway has an error.
+fn bad_gateway() -> ChainError {
+    ChainError::new(ChainErrorKind::Unreachable, "the endpoint answered with status 502")
+}
+
+pub(super) async fn a_range_that_an_endpoint_keeps_failing_at_is_halved(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let mut collector = twenty_blocks(&stage).await;
+    stage.reader.judge(|range| (range.count() > 5).then(bad_gateway));
+    let whole = BlockRange { from: 1, to: 20 };
+    assert_eq!(collector.backfill().await, Backfilled::Failed { blocks: whole }, "it may pass");
+    stage.clock.advance_ms(10);
+    assert_eq!(collector.backfill().await, Backfilled::Split { blocks: whole, pieces: 2 });
+    collector.work_off().await;
+    assert_eq!(stage.fees().await, (1..=20).map(|block| (block, block)).collect::<Vec<_>>());
+    assert_eq!((stage.jobs(false).await, stage.jobs(true).await), (vec![], vec![]));
+}
+
+pub(super) async fn a_second_look_that_an_endpoint_keeps_failing_at_becomes_smaller(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let mut collector = twenty_blocks(&stage).await;
+    collector.work_off().await;
+    stage.reader.judge(|range| (range.count() > 5).then(bad_gateway));
+    for _ in 0..30 {
+        // What fails is tried again.
+        let _ = collector.follower.step().await;
+    }
+    assert_eq!(stage.rechecked().await, Some(20));
+}
+
+pub(super) async fn a_block_that_an_endpoint_keeps_failing_at_is_given_up(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let mut collector = twenty_blocks(&stage).await;
+    stage.reader.judge(|range| (range.from..=range.to).contains(&7).then(bad_gateway));
+    let did = collector.work_off().await;
+    let seven = BlockRange { from: 7, to: 7 };
+    let failures = did.iter().filter(|step| **step == Backfilled::Failed { blocks: seven }).count();
+    assert_eq!(failures, 10, "{did:?}");
+    let dead = stage.jobs(true).await;
+    let reasons: Vec<_> = dead.iter().map(|job| job.error.as_deref().unwrap_or_default()).collect();
+    assert_eq!(reasons, ["blocks 7 to 7: the endpoint answered with status 502"]);
+    assert_eq!(stage.fees().await.len(), 19, "the others are there");
+}
+
 pub(super) async fn the_second_look_keeps_to_what_the_endpoint_takes(kind: Kind) {
     let stage = Stage::new(kind, 3).await;
     stage.mine_up_to(23);

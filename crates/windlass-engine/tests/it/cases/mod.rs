@@ -14,6 +14,8 @@
 //! | `finality` | where a chain stands, and what is kept of it |
 //! | `replay` | collecting blocks anew |
 //! | `filters` | what is asked for |
+//! | `once` | each row is announced once |
+//! | `neighbours` | others on the same chain |
 //! | `health` | how it goes, told to others |
 //! | `stage` | where they play: `flaky` store, `scripted` endpoint, `logbook` |
 
@@ -24,6 +26,8 @@ mod health;
 mod late;
 mod limits;
 mod logbook;
+mod neighbours;
+mod once;
 mod pace;
 mod pass;
 mod reorg;
@@ -73,6 +77,10 @@ on_both_stores! {
         a_block_that_is_refused_by_itself_is_given_up_and_can_be_retried
         another_refusal_leaves_the_range_as_it_is
         an_endpoint_that_is_down_costs_a_range_no_attempt
+        an_endpoint_that_has_fallen_behind_costs_a_range_no_attempt
+        a_range_that_an_endpoint_keeps_failing_at_is_halved
+        a_block_that_an_endpoint_keeps_failing_at_is_given_up
+        a_second_look_that_an_endpoint_keeps_failing_at_becomes_smaller
         the_second_look_keeps_to_what_the_endpoint_takes
     }
     trouble {
@@ -85,6 +93,7 @@ on_both_stores! {
         trouble_before_a_range_is_held_is_waited_out
         a_plan_that_could_not_be_written_is_made_by_the_next_step
         the_head_survives_a_database_that_fails_anywhere
+        a_row_of_another_block_stops_its_chain_and_not_the_process
     }
     script {
         the_canonical_script_with_the_chains_own_finality
@@ -103,6 +112,7 @@ on_both_stores! {
         a_shorter_branch_is_waited_out
         a_branch_too_short_to_tell_does_not_end_a_halt
         no_second_look_is_taken_at_a_branch_too_short_to_tell
+        a_dead_branch_that_was_followed_below_finality_is_left_again
     }
     late {
         logs_that_come_late_appear_once_their_block_is_final_by_tag
@@ -110,6 +120,7 @@ on_both_stores! {
         an_empty_answer_is_not_believed_where_the_bloom_speaks_against_it
         the_second_look_begins_well_below_the_head
         what_a_range_missed_near_the_head_is_found_by_the_second_look
+        what_a_range_missed_for_one_who_joined_later_is_found_too
         what_is_too_old_for_the_second_look_is_found_by_an_audit
         an_event_that_is_wanted_later_is_collected_from_its_first_block
     }
@@ -136,6 +147,20 @@ on_both_stores! {
         the_last_word_is_that_it_was_let_go
         one_who_does_not_hold_the_chain_takes_it_for_one_word_only
         who_waits_says_for_whom_once
+    }
+    once {
+        a_range_under_way_when_a_source_leaves_is_announced_once
+        a_reorg_below_where_one_joined_announces_nothing_twice
+        a_plan_of_the_first_form_is_gone_on_with
+        more_sources_than_the_first_form_had_room_for_are_planned
+    }
+    neighbours {
+        what_a_neighbour_keeps_is_no_extra_among_many_contracts
+        a_log_that_has_a_place_in_a_table_is_nobodys_misfit
+        a_repair_leaves_what_others_keep_of_the_same_contract
+        a_repair_is_no_reorg
+        an_audit_says_what_it_has_not_looked_at
+        what_others_emit_is_no_news
     }
     filters {
         one_question_serves_every_source

@@ -1,11 +1,14 @@
 //! Reorganisations: how far back the common ancestor is, what is taken back, and when
 //! nothing may be.
 
+use windlass_core::commit::{Commit, Write};
 use windlass_core::error::RetryAdvice;
 use windlass_core::finality::Finality;
+use windlass_core::store::Door;
 use windlass_engine::collect::backfill::Backfilled;
 use windlass_engine::collect::error::CollectError;
 use windlass_engine::collect::head::Followed;
+use windlass_engine::collect::sight::Sight;
 
 use super::stage::{Collector, Orders, Stage, with_finality};
 use crate::database::Kind;
@@ -216,4 +219,28 @@ pub(super) async fn no_second_look_is_taken_at_a_branch_too_short_to_tell(kind: 
     stage.chain.put_back(right);
     collector.settle().await;
     stage.assert_complete(&Orders::default()).await;
+}
+
+pub(super) async fn a_dead_branch_that_was_followed_below_finality_is_left_again(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.mine_up_to(20);
+    let mut collector = stage.collector("a", &Orders::default());
+    collector.settle().await;
+    // A node that is stuck on a branch of its own has two more blocks, while others know of
+    // final ones far above.
+    stage.mine(&[21]);
+    stage.mine(&[22]);
+    let did = collector.follow().await;
+    assert_eq!(did, Followed::Advanced { blocks: 2, events: 2 });
+    fork(&stage, 20, 35);
+    let finalized = stage.chain.block(32).expect("a block").header.block;
+    let sight = Sight { finalized, ..stage.sight().await.expect("it was seen") };
+    let text = serde_json::to_string(&sight).expect("json");
+    let put = Write::PutState { key: stage.names.sight.clone(), value: Some(text) };
+    stage.store.commit(Commit::of(vec![put])).await.expect("written");
+    let back = collector.follower.step().await.expect("nothing that was final is gone");
+    assert_eq!(back, Followed::Reorganised { depth: 2, retracted: 2 });
+    collector.settle().await;
+    stage.assert_complete(&Orders::default()).await;
+    assert_eq!(stage.halt().await, None);
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
+use tokio::sync::Semaphore;
 use windlass_core::chain::{Address, BlockHeader, Bytes, ChainId};
 use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
@@ -36,6 +37,10 @@ struct Script {
     hidden: BTreeSet<(u64, u32)>,
     /// Blocks that the endpoint does not know yet.
     unknown: BTreeSet<u64>,
+    /// The newest block that it tells of; the chain's own, if there is none.
+    head: Option<u64>,
+    /// Whoever asks for a range waits for a permit.
+    gate: Option<Arc<Semaphore>>,
     /// The ranges that were asked for, with what was wanted.
     asked: Vec<(BlockRange, LogFilter)>,
 }
@@ -85,6 +90,18 @@ impl Scripted {
         self.script().unknown = blocks.iter().copied().collect();
     }
 
+    /// Whoever asks for a range from now on waits until there is a permit.
+    pub(crate) fn hold_ranges(&self) -> Arc<Semaphore> {
+        let gate = Arc::new(Semaphore::new(0));
+        self.script().gate = Some(gate.clone());
+        gate
+    }
+
+    /// It tells of no newer block than this.
+    pub(crate) fn set_head(&self, head: Option<u64>) {
+        self.script().head = head;
+    }
+
     /// This happens whenever somebody looks for the newest block, before it is told.
     pub(crate) fn on_look(&self, look: impl Fn(usize) + Send + Sync + 'static) {
         *self.look.lock().expect("no panic") = (0, Some(Box::new(look)));
@@ -127,7 +144,8 @@ impl ChainReader for Scripted {
             self.looked();
         }
         self.answer()?;
-        let header = self.inner.header(block).await?;
+        let head = self.script().head.filter(|_| block == BlockTag::Latest);
+        let header = self.inner.header(head.map_or(block, BlockTag::Number)).await?;
         Ok(header.filter(|header| !self.script().unknown.contains(&header.block.number)))
     }
 
@@ -139,6 +157,10 @@ impl ChainReader for Scripted {
             if let Some(refusal) = script.judge.as_ref().and_then(|judge| judge(range)) {
                 return Err(refusal);
             }
+        }
+        let gate = self.script().gate.clone().filter(|_| matches!(span, LogSpan::Range(_)));
+        if let Some(gate) = gate {
+            gate.acquire().await.expect("it is never closed").forget();
         }
         let mut logs = self.inner.logs(span, filter).await?;
         let script = self.script();

@@ -3,10 +3,17 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use windlass_core::chain::{B256, BlockRef};
+use windlass_core::code::Code;
+use windlass_core::commit::{Commit, Write};
 use windlass_core::error::{RetryAdvice, StoreError};
 use windlass_core::job::JobState;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{ChainError, ChainErrorKind};
+use windlass_core::store::Door;
+use windlass_core::table::{RowHead, Rows};
 use windlass_engine::collect::backfill::Backfilled;
 use windlass_engine::collect::error::CollectError;
 use windlass_engine::collect::head::Followed;
@@ -155,4 +162,30 @@ pub(super) async fn the_head_survives_a_database_that_fails_anywhere(kind: Kind)
         stage.assert_complete(&Orders::default()).await;
         stage.assert_headers(stage.chain.finalized()..=stage.chain.head()).await;
     }
+}
+
+pub(super) async fn a_row_of_another_block_stops_its_chain_and_not_the_process(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.mine_up_to(20);
+    let mut collector = stage.collector("a", &Orders::default());
+    collector.settle().await;
+    let mut rows = Rows::new(stage.table.clone());
+    let stored = stage.rows().await.pop().expect("a row");
+    let head = RowHead { block: BlockRef { number: 21, hash: B256::repeat_byte(9) }, ..stored.head };
+    let put = rows.push_with(head, |into| {
+        into.extend(stored.values);
+        Ok::<(), ()>(())
+    });
+    assert_eq!(put, Ok(true));
+    stage.store.commit(Commit::of(vec![Write::Rows(rows)])).await.expect("written");
+    stage.mine(&[21]);
+    let (chain, shutdown) = (collector.chain.clone(), CancellationToken::new());
+    let run = tokio::spawn(collector.follower.run(shutdown.clone()));
+    let told = || chain.pulse().trouble(Instant::now() + Duration::from_secs(3_600));
+    while told().is_none() && !run.is_finished() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(told().map(|failing| failing.code), Some(Code::EventConflict));
+    shutdown.cancel();
+    run.await.expect("no panic").expect("it was told to stop, and had not stopped before");
 }

@@ -23,7 +23,7 @@ pub(super) async fn repaired(world: &World, store: &Arc<dyn Store>, random: &mut
     while store.commit(Commit::of(world.erasing(lost))).await.is_err() {}
     let was_lost = world.difference(&**store).await.is_some();
     let (mut next, mut repaired, mut unheard) = (extent.from, 0, 0);
-    while let Some(page) = audit.next_page(next, extent.to).await.expect("a page") {
+    while let Some(page) = audit.next_page(next, extent.to).await.expect("a page").page {
         match audit.page(page, true).await {
             Ok(audited) => {
                 repaired += audited.repaired;

@@ -1,7 +1,7 @@
 //! `windlass config check`
 
 use crate::cli::global::Global;
-use crate::collect::draft;
+use crate::collect::draft::{self, Draft};
 use crate::config::load::invalid;
 use crate::failure::Failure;
 use crate::output;
@@ -12,6 +12,13 @@ pub(crate) fn run(global: &Global) -> Result<(), Failure> {
     for (name, section) in loaded.config.index.iter().filter(|(_, section)| section.abi.is_some()) {
         let troubles = draft::abi_troubles(&loaded.config, name, section);
         problems.extend(troubles.into_iter().map(|trouble| trouble.problem(name, &loaded.tree)));
+    }
+    if problems.is_empty() {
+        let drafts =
+            loaded.config.index.iter().map(|(name, section)| Draft::new(&loaded.config, name, section));
+        let drafts = drafts.collect::<Result<Vec<_>, _>>()?;
+        let crowds = draft::crowds(&drafts).into_iter();
+        problems.extend(crowds.map(|(name, trouble)| trouble.problem(name, &loaded.tree)));
     }
     if !problems.is_empty() {
         return Err(invalid(problems));

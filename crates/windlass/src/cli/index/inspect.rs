@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use windlass_core::code::Code;
+use windlass_core::reader::{BlockTag, ChainReader};
 use windlass_engine::collect::deployment;
 
 use super::section::Section;
@@ -13,6 +14,8 @@ use crate::collect::endpoints::Endpoints;
 use crate::collect::{preflight, prepare};
 use crate::config::index::start::Start;
 use crate::failure::Failure;
+use crate::output;
+use crate::output::style::{self, paint};
 
 /// Makes sure that the index can be collected, and says where it begins: where it was
 /// told to, or where the first of its contracts came to be. `text` is the whole file.
@@ -32,6 +35,7 @@ pub(crate) async fn first_block(
     let endpoints = Endpoints::open(&section.chain, chain)?;
     preflight::check(&endpoints, std::slice::from_ref(&draft), &preflight::Known::default()).await?;
     if let Some(start) = section.start {
+        warn_if_above_head(&endpoints, start).await?;
         return Ok(start);
     }
     let mut first = u64::MAX;
@@ -41,4 +45,17 @@ pub(crate) async fn first_block(
         first = first.min(found);
     }
     Ok(Start::Block(first))
+}
+
+/// A first block that does not exist yet is likelier a slip than a plan.
+async fn warn_if_above_head(endpoints: &Endpoints, start: Start) -> Result<(), Failure> {
+    let Start::Block(first) = start else { return Ok(()) };
+    let newest = endpoints.pool.header(BlockTag::Latest).await?.map(|header| header.block.number);
+    if let Some(newest) = newest.filter(|newest| first > *newest) {
+        let label = paint(style::WARNING, "warning:");
+        output::note(&format!(
+            "{label} block {first} does not exist yet, the newest is {newest}: nothing is collected before it comes"
+        ));
+    }
+    Ok(())
 }

@@ -77,7 +77,7 @@ impl Ledger {
         if let (Some(from), Some(to)) = (source.head_from, self.followed) {
             collected.insert(BlockRange { from, to });
         }
-        let campaigns = || self.plan.campaigns.iter().filter(|campaign| campaign.sources.contains(id));
+        let campaigns = || self.plan.campaigns_of(id);
         for campaign in campaigns() {
             if let Some(claimed) = self.claimed(campaign) {
                 collected.insert(claimed);
@@ -99,8 +99,6 @@ impl Ledger {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use windlass_core::table::Identifier;
 
     use super::*;
@@ -116,8 +114,8 @@ mod tests {
     /// Blocks 10 to 99 in a campaign that is claimed up to 49, and a head that goes on from 100.
     fn ledger(open: &[BlockRange], dead: &[BlockRange]) -> Ledger {
         let id = source("t");
-        let campaign = Campaign { id: 1, blocks: range(10, 99), sources: BTreeSet::from([id.clone()]) };
-        let begun = Source { start: 10, claimed: BlockSet::EMPTY, head_from: Some(100) };
+        let campaign = Campaign { id: 1, blocks: range(10, 99), sources: [0].into_iter().collect() };
+        let begun = Source { number: 0, start: 10, claimed: BlockSet::EMPTY, head_from: Some(100) };
         let plan =
             Plan { sources: BTreeMap::from([(id, begun)]), campaigns: vec![campaign], ..Plan::default() };
         let ranges = Ranges {

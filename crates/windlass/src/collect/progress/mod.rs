@@ -68,7 +68,7 @@ pub(crate) struct ChainView {
     pub(crate) open_ranges: u64,
     /// Ranges that were given up.
     pub(crate) dead_ranges: u64,
-    /// Logs that do not fit their event, kept as they came.
+    /// Logs that do not fit their event, kept as they came; counted no further than a store does.
     pub(crate) misfits: u64,
     /// Why collecting it has stopped.
     pub(crate) halt: Option<HaltView>,

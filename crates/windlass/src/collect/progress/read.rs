@@ -101,7 +101,7 @@ async fn chain(store: &dyn Store, shared: &Shared<'_>, id: ChainId) -> StoreResu
         followed: ledger.followed,
         lag_blocks: head.zip(ledger.followed).map(|(head, followed)| head.saturating_sub(followed)),
         follower: lease.filter(|lease| lease.expires_at > shared.now).map(|lease| lease.owner.to_string()),
-        reorgs: kept(store, &names.generation).await?.unwrap_or(0),
+        reorgs: kept(store, &names.reorgs).await?.unwrap_or(0),
         open_ranges: counts.iter().map(|counts| counts.open).sum(),
         dead_ranges: counts.iter().map(|counts| counts.dead).sum(),
         misfits: store.count_events(id).await?,
@@ -140,37 +140,61 @@ async fn ledger(store: &dyn Store, names: &ChainNames) -> StoreResult<Ledger> {
         let cursor = names.campaign_cursor(campaign.id).map_err(unnamed)?;
         let queue = names.campaign_queue(campaign.id).map_err(unnamed)?;
         let next = store.cursor(&cursor).await?.and_then(position);
-        let mut open = blocks(store, &queue, false).await?;
-        let dead = blocks(store, &queue, true).await?;
-        if !dead.is_empty() {
+        let mut open = listed(store, &queue, false).await?;
+        let dead = listed(store, &queue, true).await?;
+        if !dead.blocks.is_empty() {
             // One that was given up may have been tried again meanwhile.
-            open.extend(&blocks(store, &queue, false).await?);
+            open.extend(listed(store, &queue, false).await?);
         }
-        let dead = dead.minus(&open);
+        let Listed { blocks: mut open, unlisted } = open;
+        let (dead, not_listed) = (dead.blocks.minus(&open), unlisted.into_iter().chain(dead.unlisted));
+        for from in not_listed {
+            open.extend(&BlockSet::from(BlockRange { from, to: u64::MAX }).minus(&dead));
+        }
         ranges.insert(campaign.id, Ranges { next, open, dead });
     }
     let followed = store.cursor(&names.head).await?.and_then(position);
     Ok(Ledger { plan, ranges, followed })
 }
 
-/// The blocks of a campaign's ranges that are open, or were given up.
-async fn blocks(store: &dyn Store, queue: &Queue, dead: bool) -> StoreResult<BlockSet> {
-    let mut found = BlockSet::EMPTY;
+/// The blocks of a campaign's ranges, as far as they were listed.
+#[derive(Default)]
+struct Listed {
+    blocks: BlockSet,
+    /// There are more ranges than were listed. Nobody knows where they are: perhaps anywhere
+    /// from the lowest that is known on.
+    unlisted: Option<u64>,
+}
+
+impl Listed {
+    fn extend(&mut self, other: Self) {
+        self.blocks.extend(&other.blocks);
+        self.unlisted = self.unlisted.into_iter().chain(other.unlisted).min();
+    }
+}
+
+/// The ranges of a campaign that are open, or were given up.
+async fn listed(store: &dyn Store, queue: &Queue, dead: bool) -> StoreResult<Listed> {
+    let mut ranges: Vec<BlockRange> = Vec::new();
     let mut filter = JobFilter { queue: Some(queue.clone()), dead, after: None, limit: MAX_LISTED_JOBS };
-    let mut listed = 0;
-    while listed < MAX_LISTED_RANGES {
+    let mut unlisted = None;
+    loop {
         let page = store.list_jobs(&filter).await?;
         let Some(last) = page.last() else { break };
+        if ranges.len() >= MAX_LISTED_RANGES {
+            unlisted = ranges.iter().map(|range| range.from).min();
+            break;
+        }
         filter.after = Some(last.id);
-        listed += page.len();
         for row in &page {
-            found.insert(parse::<BlockRange>(&row.id, &row.payload)?);
+            ranges.push(parse::<BlockRange>(&row.id, &row.payload)?);
         }
         if page.len() < MAX_LISTED_JOBS as usize {
             break;
         }
     }
-    Ok(found)
+    ranges.sort_unstable_by_key(|range| range.from);
+    Ok(Listed { blocks: BlockSet::from(ranges), unlisted })
 }
 
 /// Something that was kept as JSON.

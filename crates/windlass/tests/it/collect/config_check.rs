@@ -61,3 +61,25 @@ fn a_great_many_wrong_indexes_are_counted() {
     assert!(ran.stderr.starts_with("error[W0002]: the configuration has 1002 problems\n"), "{}", ran.stderr);
     assert_eq!(ran.stderr.lines().count(), 1 + 50 + 1 + 2, "{}", ran.stderr);
 }
+
+/// More than a chain's ledger holds is refused before anything is begun, not by the store later.
+#[test]
+fn more_sources_than_a_chain_can_have_are_refused() {
+    let contracts: Vec<String> = (1..=51).map(|number| format!("'0x{number:040x}'")).collect();
+    let events: Vec<String> = (0..100).map(|number| format!("'E{number}()'")).collect();
+    let index = |name: &str| {
+        let (contracts, events) = (contracts.join(","), events.join(","));
+        format!("[index.{name}]\nchain = 'local'\ncontract = [{contracts}]\nstart = 0\nevents = [{events}]\n")
+    };
+    let chain = "[chain.local]\nid = 7\nrpc = ['http://127.0.0.1:1']\n";
+    let one = Folder::with_config(&format!("{chain}{}", index("one")));
+    assert_eq!(one.run(&["config", "check"]).code, Some(0), "as many as it may have");
+    let two = Folder::with_config(&format!("{chain}{}{}", index("one"), index("two")));
+    for verb in [&["config", "check"][..], &["run"]] {
+        let ran = two.run(verb);
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        let told = "the indexes of chain `local` have 10200 sources";
+        assert!(ran.stderr.contains("W0002") && ran.stderr.contains(told), "{}", ran.stderr);
+        assert!(ran.stderr.contains("index.two.contract"), "{}", ran.stderr);
+    }
+}

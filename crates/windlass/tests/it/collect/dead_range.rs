@@ -122,6 +122,10 @@ async fn a_range_that_dies_is_told_of_everywhere_and_can_be_retried() {
         });
     };
     metric("dead", 1);
+    let audited = folder.run(&["audit", "--chain", "local", "--to", "18"]);
+    assert!(audited.code == Some(1) && audited.stderr.contains("error[W0402]"), "{}", audited.shown());
+    assert!(audited.stdout.contains("1 blocks were set aside after ten attempts"), "{}", audited.shown());
+    assert!(audited.stdout.ends_with("no block was looked at\n"), "{}", audited.shown());
 
     let retried = folder.run(&["jobs", "retry", "--all"]);
     assert!(retried.stdout.starts_with("requeued as "), "{}", retried.shown());
@@ -134,5 +138,7 @@ async fn a_range_that_dies_is_told_of_everywhere_and_can_be_retried() {
     assert_eq!(jobs(&folder, "dead"), Ok(Vec::new()));
     let status = folder.run(&["status"]).stdout;
     assert!(!status.contains("W0402"), "all is well: {status}");
+    let audited = folder.run(&["audit", "--chain", "local", "--to", "18"]);
+    assert!(audited.stdout.ends_with("\nnothing is missing, extra or altered\n"), "{}", audited.shown());
     stop(running);
 }

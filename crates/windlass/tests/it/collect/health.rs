@@ -74,8 +74,11 @@ async fn an_endpoint_that_goes_down_is_told_everywhere_and_so_is_that_it_is_back
     wait_for_health(&folder, "fees", "collecting");
     wait_for_readiness(&url, 200, "true");
     let log = stop(running);
-    assert_eq!(count(&log, "the chain cannot be collected now"), 1, "{log}");
-    assert_eq!(count(&log, "the chain can be collected again"), 1, "{log}");
+    let (lost, found) = ("the chain cannot be collected now", "the chain can be collected again");
+    let told: Vec<&str> =
+        log.lines().flat_map(|line| [lost, found].into_iter().filter(|words| line.contains(words))).collect();
+    // Once as a rule; a machine that stands still for a while makes it twice, and says both twice.
+    assert!(!told.is_empty() && told.chunks(2).all(|pair| pair == [lost, found]), "{log}");
     assert_eq!(count(&log, "goes on after a pause"), 0, "{log}");
 }
 

@@ -50,6 +50,11 @@ async fn the_chain_has_the_name_that_was_given_and_the_start_too() {
             assert!(ran.stdout.contains(part), "no {part} in {}", ran.shown());
         }
     }
+    world.pay(7);
+    let warned = |start| folder.run(&[&base[..], &["--start", start]].concat()).stderr;
+    assert!(!warned("7").contains("warning"), "{}", warned("7"));
+    let above = warned("99999999");
+    assert!(above.contains("warning: block 99999999 does not exist yet"), "{above}");
     assert!(!folder.path().join("windlass.toml").exists());
 }
 

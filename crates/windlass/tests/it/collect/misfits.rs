@@ -52,3 +52,55 @@ async fn misfits_are_listed_with_their_reasons() {
     assert_eq!(dropped.code, Some(0), "{}", dropped.shown());
     assert_eq!(misfits(&folder), 0, "they went with the index");
 }
+
+/// Collects with a configuration until there are so many misfits and rows of the two events.
+fn collect(folder: &Folder, misfits_left: u64, rows: &[(&str, u64)]) {
+    let mut running = folder.start(&["run", "--role", "collect"]);
+    running.wait_for("running");
+    for (index, events) in rows {
+        // One that joins has the newest blocks only once they are final.
+        let is_whole = |shown: &serde_json::Value| {
+            shown["collected_through"].as_u64() >= shown["finalized"].as_u64()
+                && !shown["finalized"].is_null()
+        };
+        wait_until(folder, index, |shown| is_whole(shown) && shown["events"] == *events);
+    }
+    until(|| if misfits(folder) == misfits_left { Ok(()) } else { Err(folder.run(&["status"]).shown()) });
+    running.signal("TERM");
+    assert_eq!(running.end().0.code(), Some(0));
+    let audited = folder.run(&["audit", "--chain", "local"]);
+    assert_eq!(audited.code, Some(0), "{}", audited.shown());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_fits_another_table_is_no_misfit_whichever_came_first() {
+    let world = World::start().await;
+    world.pay(12);
+    world.settle();
+    let fits = world.config("0");
+    let other = fits.replace(EVENT, OTHER);
+    let rest =
+        |config: &str| config.split_once("[index.fees]").map(|(_, rest)| rest.to_owned()).expect("an index");
+    let section =
+        |config: &str| rest(config).split("\n\n[api]").next().map(str::to_owned).expect("a section");
+    let both = format!("{}\n\n[index.other]{}\n", fits, section(&other));
+
+    // The event that fits joins the one that does not.
+    let folder =
+        Folder::with_config(&format!("{}\n[index.other]{}\n", world.chain_section(), section(&other)));
+    collect(&folder, 12, &[("other", 0)]);
+    folder.write("windlass.toml", &both);
+    collect(&folder, 0, &[("fees", 12), ("other", 0)]);
+
+    // The other way round.
+    let folder = Folder::with_config(&fits);
+    collect(&folder, 0, &[("fees", 12)]);
+    folder.write("windlass.toml", &both);
+    collect(&folder, 0, &[("fees", 12), ("other", 0)]);
+
+    // In one index.
+    let folder = Folder::with_config(&fits);
+    collect(&folder, 0, &[("fees", 12)]);
+    folder.write("windlass.toml", &fits.replace(EVENT, &format!("{OTHER}\", \"{EVENT}")));
+    collect(&folder, 0, &[("fees", 12)]);
+}

@@ -1,5 +1,6 @@
 //! Collecting a contract with the binary, as a person does it.
 
+mod audit;
 mod config_check;
 mod dead_range;
 mod deployment;

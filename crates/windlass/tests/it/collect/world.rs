@@ -22,7 +22,9 @@ pub(crate) const EVENT: &str = "FeesCollected(address indexed token, address ind
 /// So many blocks behind the head are not final.
 pub(crate) const FINALITY: u64 = 5;
 /// However slow the machine, what a test looks for comes about by then.
-const MAX_WAIT: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_secs(120);
+/// Between two looks, so that what is looked at gets its turn.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The compiled contract.
 const FEE_COLLECTOR: &str = include_str!("../../../../../contracts/artifacts/FeeCollector.json");
@@ -173,5 +175,6 @@ pub(crate) fn until<T>(mut look: impl FnMut() -> Result<T, String>) -> T {
             Ok(found) => return found,
             Err(seen) => assert!(begun.elapsed() < MAX_WAIT, "it did not come about: {seen}"),
         }
+        std::thread::park_timeout(LOOK_EVERY);
     }
 }

@@ -7,9 +7,13 @@ use std::time::Duration;
 use alloy_primitives::Bloom;
 use async_trait::async_trait;
 use tokio::time::sleep;
-use windlass_core::chain::{Address, B256, BlockHeader, Bytes, ChainId};
+use windlass_core::chain::{Address, B256, BlockHeader, BlockRef, Bytes, ChainId, U256};
 use windlass_core::error::RetryAdvice;
 use windlass_core::event::LogEvent;
+use windlass_core::payout::fees::GasFees;
+use windlass_core::payout::submit::{
+    Call, CallOutcome, GasEstimate, NonceTag, SendAnswer, TransactionChain, TransactionReceipt,
+};
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{
     BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan, Receipts,
@@ -17,6 +21,7 @@ use windlass_core::reader::{
 
 use super::Source;
 use crate::evm::learn::{Learned, SavedEndpoint};
+use crate::evm::pool::question::Asked;
 
 /// How an endpoint behaves.
 #[derive(Clone, Copy)]
@@ -30,6 +35,16 @@ pub(super) struct Manner {
     /// The most blocks of a range.
     pub(super) max_blocks: u64,
     pub(super) tells_receipts: bool,
+    /// How calls end.
+    pub(super) call: CallEnd,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum CallEnd {
+    Returns,
+    Reverts,
+    /// Reverts, and does not say why.
+    RevertsSilently,
 }
 
 #[derive(Clone, Copy)]
@@ -47,9 +62,12 @@ pub(super) struct Fake {
     manner: Mutex<Manner>,
     asked: AtomicU64,
     chain_ids: AtomicU64,
+    heads: AtomicU64,
     under_way: AtomicU64,
     most_under_way: AtomicU64,
     pub(super) observed: AtomicU64,
+    /// How many transactions it was given.
+    pub(super) offered: AtomicU64,
 }
 
 /// Counts a question as over, even if nobody waits for it.
@@ -71,15 +89,18 @@ impl Fake {
             fault: None,
             max_blocks: u64::MAX,
             tells_receipts: true,
+            call: CallEnd::Returns,
         };
         Self {
             place: format!("http://{name}"),
             manner: Mutex::new(manner),
             asked: AtomicU64::new(0),
             chain_ids: AtomicU64::new(0),
+            heads: AtomicU64::new(0),
             under_way: AtomicU64::new(0),
             most_under_way: AtomicU64::new(0),
             observed: AtomicU64::new(0),
+            offered: AtomicU64::new(0),
         }
     }
 
@@ -93,6 +114,11 @@ impl Fake {
 
     pub(super) fn chain_ids(&self) -> u64 {
         self.chain_ids.load(Ordering::Relaxed)
+    }
+
+    /// How often its newest block was asked for.
+    pub(super) fn heads(&self) -> u64 {
+        self.heads.load(Ordering::Relaxed)
     }
 
     pub(super) fn most_under_way(&self) -> u64 {
@@ -150,6 +176,7 @@ impl ChainReader for Fake {
     }
 
     async fn header(&self, block: BlockTag) -> Result<Option<Header>, ChainError> {
+        self.heads.fetch_add(u64::from(block == BlockTag::Latest), Ordering::Relaxed);
         let head = self.answer().await?.head;
         let wanted = match block {
             BlockTag::Number(number) => number,
@@ -187,7 +214,59 @@ impl ChainReader for Fake {
     }
 }
 
+#[async_trait]
+impl TransactionChain for Fake {
+    async fn call(&self, _call: &Call, _at: BlockTag) -> Result<CallOutcome, ChainError> {
+        let reverted = |data| CallOutcome::Reverted { data, message: "reverted".into() };
+        Ok(match self.answer().await?.call {
+            CallEnd::Returns => CallOutcome::Returned(Bytes::from_static(&[1])),
+            CallEnd::Reverts => reverted(Bytes::from_static(&[1, 2, 3, 4])),
+            CallEnd::RevertsSilently => reverted(Bytes::new()),
+        })
+    }
+
+    async fn estimate_gas(&self, _call: &Call) -> Result<GasEstimate, ChainError> {
+        let reverted = |data| GasEstimate::Reverted { data, message: "reverted".into() };
+        Ok(match self.answer().await?.call {
+            CallEnd::Returns => GasEstimate::Gas(21_000),
+            CallEnd::Reverts => reverted(Bytes::from_static(&[1, 2, 3, 4])),
+            CallEnd::RevertsSilently => reverted(Bytes::new()),
+        })
+    }
+
+    async fn send(&self, _raw: &Bytes) -> Vec<SendAnswer> {
+        unreachable!("a pool offers")
+    }
+
+    /// The transaction of a block is named as the block is.
+    async fn receipt(&self, hash: B256) -> Result<Option<TransactionReceipt>, ChainError> {
+        let (head, number) = (self.answer().await?.head, number(hash));
+        let block = BlockRef { number, hash };
+        let receipt = TransactionReceipt { hash, block, is_success: true, gas_used: 1, contract: None };
+        Ok((number <= head).then_some(receipt))
+    }
+
+    async fn nonce(&self, _account: Address, _at: NonceTag) -> Result<u64, ChainError> {
+        self.answer().await.map(|manner| manner.head)
+    }
+
+    async fn gas_fees(&self) -> Result<GasFees, ChainError> {
+        self.answer().await.map(|_| GasFees::for_base_fee(1, 1))
+    }
+
+    async fn balance(&self, _account: Address, _at: BlockTag) -> Result<U256, ChainError> {
+        self.answer().await.map(|_| U256::ONE)
+    }
+}
+
 impl Source for Fake {
+    fn offer<'a>(&'a self, _raw: &'a Bytes) -> Asked<'a, SendAnswer> {
+        Box::pin(async move {
+            self.offered.fetch_add(1, Ordering::Relaxed);
+            self.answer().await.map(|_| SendAnswer::Accepted)
+        })
+    }
+
     fn place(&self) -> &str {
         &self.place
     }

@@ -1,8 +1,10 @@
 //! Pools of endpoints that are made up, in time that passes only when nothing else happens.
 
+mod behind;
 mod fake;
 mod heads;
 mod load;
+mod transactions;
 mod trouble;
 
 use std::sync::Arc;

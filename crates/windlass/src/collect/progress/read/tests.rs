@@ -124,6 +124,46 @@ async fn gaps_open_ranges_and_the_lag_are_told() {
     store.close().await;
 }
 
+/// Guards against counting ranges as collected that nobody has looked at.
+#[tokio::test]
+async fn what_is_too_much_to_be_listed_is_missing() {
+    let store = SqliteStore::open(SqliteOptions::memory()).await.expect("a store");
+    store.create_tables(&[Arc::new(table())]).await.expect("a table");
+    let names = ChainNames::new(chain()).expect("names");
+    let source = SourceId { table: identifier("fees_e"), contract: None };
+    let standing = Standing { head: 100, ..Standing::default() };
+    let mut plan = Plan::default().replan(&BTreeMap::from([(source, 10)]), &standing);
+    let end = 10 + 2 * MAX_LISTED_RANGES as u64 + 99;
+    plan.campaigns[0].blocks.to = end;
+    plan.sources.values_mut().for_each(|source| source.head_from = Some(end + 1));
+    let queue = names.campaign_queue(0).expect("a name");
+    let job = |from: u64| {
+        let range = BlockRange { from, to: from };
+        let payload = serde_json::to_string(&range).expect("json");
+        NewJob::new(queue.clone(), LaneKey::new(range.lane_key()).expect("a name"), payload)
+    };
+    let text = serde_json::to_string(&plan).expect("json");
+    let seen = SEEN.replace("110", &end.to_string());
+    let seed =
+        |name: &windlass_core::name::CursorName, start| Write::SeedCursor { name: name.clone(), start };
+    let at = |block: u64| i64::try_from(block).expect("small");
+    let writes = vec![
+        Write::PutState { key: names.plan.clone(), value: Some(text) },
+        Write::PutState { key: names.sight.clone(), value: Some(seen) },
+        seed(&names.head, cursor(at(end), &"0x00".repeat(16))),
+        seed(&names.campaign_cursor(0).expect("a name"), cursor(at(end + 1), RANGE_CURSOR_SECONDARY)),
+        // Every second block from 20 on; more of them than are listed.
+        Write::Enqueue((0..=MAX_LISTED_RANGES as u64).map(|number| job(20 + 2 * number)).collect()),
+    ];
+    store.commit(Commit::of(writes)).await.expect("written");
+    let overview = read(&store, &known()).await.expect("an overview");
+    let index = &overview.indexes[0];
+    assert_eq!(index.collected_through, Some(19));
+    assert_eq!(index.lag_blocks, Some(end - 19), "nobody knows which of them are there");
+    assert_eq!((index.gaps.len(), overview.chains[0].open_ranges), (0, MAX_LISTED_RANGES as u64 + 1));
+    store.close().await;
+}
+
 /// Guards against `0 of 1 blocks` before a chain was seen.
 #[tokio::test]
 async fn of_a_chain_that_nobody_has_seen_nothing_is_told() {

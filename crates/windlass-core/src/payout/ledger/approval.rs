@@ -1,0 +1,17 @@
+//! That somebody has said yes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::payout::request::PayoutId;
+use crate::time::Timestamp;
+
+/// That somebody has said yes to a payout. Once each, and never taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approval {
+    /// To which payout.
+    pub payout: PayoutId,
+    /// Who.
+    pub approver: String,
+    /// When.
+    pub at: Timestamp,
+}

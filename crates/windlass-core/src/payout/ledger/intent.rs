@@ -1,0 +1,203 @@
+//! Transactions that are to be mined, and every signed form of them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::chain::{Address, B256, BlockRef, Bytes, ChainId};
+use crate::payout::fees::GasFees;
+use crate::payout::request::PayoutId;
+use crate::time::Timestamp;
+
+/// Which transaction: an account uses every nonce once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct IntentId {
+    /// On which chain.
+    pub chain: ChainId,
+    /// Of which account.
+    pub signer: Address,
+    /// With which nonce.
+    pub nonce: u64,
+}
+
+/// The text is not `chain-signer-nonce`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` names no transaction as chain, signer and nonce")]
+pub struct IntentIdError(String);
+
+impl fmt::Display for IntentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{:#x}-{}", self.chain, self.signer, self.nonce)
+    }
+}
+
+impl FromStr for IntentId {
+    type Err = IntentIdError;
+    fn from_str(text: &str) -> Result<Self, IntentIdError> {
+        let parts: Vec<&str> = text.split('-').collect();
+        let [chain, signer, nonce] = parts.as_slice() else { return Err(IntentIdError(text.to_owned())) };
+        let read = || {
+            let (chain, signer) = (chain.parse().ok()?, signer.parse().ok()?);
+            Some(Self { chain, signer, nonce: nonce.parse().ok()? })
+        };
+        read().filter(|id| id.to_string() == text).ok_or_else(|| IntentIdError(text.to_owned()))
+    }
+}
+
+impl TryFrom<String> for IntentId {
+    type Error = IntentIdError;
+    fn try_from(text: String) -> Result<Self, IntentIdError> {
+        text.parse()
+    }
+}
+
+impl From<IntentId> for String {
+    fn from(id: IntentId) -> String {
+        id.to_string()
+    }
+}
+
+/// A transaction that is to be mined: of one payout, or of many in a batch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Intent {
+    /// Which.
+    pub id: IntentId,
+    /// How often it was written.
+    pub version: i64,
+    /// Whom it calls. Never changes, nor does what follows up to the payouts.
+    pub to: Address,
+    /// With what.
+    pub data: Bytes,
+    /// With how much gas at most.
+    pub gas_limit: u64,
+    /// What it pays, in the order of its calldata.
+    pub payouts: Vec<PayoutId>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Where it stands.
+    pub state: IntentState,
+    /// When it was last written.
+    pub updated_at: Timestamp,
+    /// How many signed forms there are.
+    pub attempts: u32,
+    /// The newest block when the last of them was made: from here on patience is counted.
+    pub signed_at_block: u64,
+    /// The block it is in, as far as is known.
+    pub inclusion: Option<Inclusion>,
+}
+
+/// Where a transaction stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum IntentState {
+    /// It may be mined, or be in a block that may go.
+    Open,
+    /// It is in a final block and has done what it was to do.
+    Mined,
+    /// It is in a final block and was reverted.
+    Reverted,
+    /// Another transaction has its nonce in a final block.
+    Displaced,
+}
+
+/// Where a transaction is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Inclusion {
+    /// Its hash: of the form that was mined.
+    pub transaction: B256,
+    /// Its block.
+    pub block: BlockRef,
+}
+
+/// A signed form of a transaction. Never changes, and is never forgotten.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// Of which transaction.
+    pub intent: IntentId,
+    /// The how-manieth, from 1 on.
+    pub number: u32,
+    /// Its hash.
+    pub hash: B256,
+    /// What it offers for gas.
+    pub fees: GasFees,
+    /// The bytes that are sent.
+    pub raw: Bytes,
+    /// When it was signed.
+    pub created_at: Timestamp,
+}
+
+impl IntentState {
+    /// Every state.
+    pub const ALL: [Self; 4] = [Self::Open, Self::Mined, Self::Reverted, Self::Displaced];
+
+    /// The name under which it is stored and shown.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "OPEN",
+            Self::Mined => "MINED",
+            Self::Reverted => "REVERTED",
+            Self::Displaced => "DISPLACED",
+        }
+    }
+
+    /// Whether what it pays must not be paid by another transaction.
+    pub const fn is_live(self) -> bool {
+        matches!(self, Self::Open | Self::Mined)
+    }
+
+    /// The state of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == name)
+    }
+}
+
+impl Intent {
+    /// One more signed form, made while `block` was the newest.
+    #[must_use]
+    pub fn signed_again(&self, block: u64, now: Timestamp) -> Self {
+        Self { attempts: self.attempts + 1, signed_at_block: block, ..self.next(now) }
+    }
+
+    /// It is in a block, or no longer in the one it was in.
+    #[must_use]
+    pub fn seen(&self, inclusion: Option<Inclusion>, now: Timestamp) -> Self {
+        Self { inclusion, ..self.next(now) }
+    }
+
+    /// It is over.
+    #[must_use]
+    pub fn ended(&self, state: IntentState, inclusion: Option<Inclusion>, now: Timestamp) -> Self {
+        Self { state, inclusion, ..self.next(now) }
+    }
+
+    fn next(&self, now: Timestamp) -> Self {
+        Self { version: self.version + 1, updated_at: now, ..self.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_read_back() {
+        let id = IntentId {
+            chain: ChainId::new(137).expect("an id"),
+            signer: Address::repeat_byte(0xab),
+            nonce: 12,
+        };
+        assert_eq!(id.to_string().parse(), Ok(id));
+        for bad in ["", "1-2-3", "1-0xab-1", "137-0xabababababababababababababababababababab-012"] {
+            assert!(bad.parse::<IntentId>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_is_over_without_payment_frees_what_it_was_to_pay() {
+        let live: Vec<IntentState> = IntentState::ALL.into_iter().filter(|state| state.is_live()).collect();
+        assert_eq!(live, [IntentState::Open, IntentState::Mined]);
+        assert!(IntentState::ALL.into_iter().all(|state| IntentState::named(state.as_str()) == Some(state)));
+    }
+}

@@ -1,0 +1,21 @@
+//! What is kept of payouts: rows, each with a version.
+//!
+//! A row is changed by writing it one version on; a store refuses it unless it holds
+//! the version before. So whoever decided on what it had read finds out when somebody
+//! else was quicker, and nothing is ever changed halfway.
+
+mod access;
+mod approval;
+mod budget;
+mod intent;
+mod payout;
+mod signer;
+mod write;
+
+pub use access::{ApiKey, ApiKeyName, Role};
+pub use approval::Approval;
+pub use budget::{Budget, BudgetKey};
+pub use intent::{Attempt, Inclusion, Intent, IntentId, IntentState};
+pub use payout::{Hold, IllegalMove, MAX_REASON_BYTES, Payout};
+pub use signer::SignerRow;
+pub use write::PayWrite;

@@ -1,0 +1,73 @@
+//! What of payouts is written in a commit.
+
+use super::{ApiKey, Approval, Attempt, Budget, Intent, Payout, SignerRow};
+use crate::payout::audit::{AuditEntry, AuditKey};
+
+/// One write of a commit that concerns payouts. Rows with a version are made at 1 and
+/// replaced by the next; [`StoreError::Stale`](crate::error::StoreError::Stale) where a
+/// store holds another.
+#[derive(Debug, Clone)]
+pub enum PayWrite {
+    /// Payouts, new or one version on.
+    Payouts(Vec<Payout>),
+    /// Approvals, each new.
+    Approvals(Vec<Approval>),
+    /// Sums of days, new or one version on.
+    Budgets(Vec<Budget>),
+    /// Transactions, new or one version on.
+    Intents(Vec<Intent>),
+    /// Signed forms, each new.
+    Attempts(Vec<Attempt>),
+    /// An account's nonces.
+    Signer(SignerRow),
+    /// A key of the API.
+    ApiKey(ApiKey),
+    /// Entries of the audit log, chained with a key that is not kept.
+    Audit {
+        /// The log's key.
+        key: AuditKey,
+        /// What was done, in order.
+        entries: Vec<AuditEntry>,
+    },
+}
+
+impl PayWrite {
+    /// How many rows it has.
+    pub fn rows(&self) -> usize {
+        match self {
+            Self::Payouts(rows) => rows.len(),
+            Self::Approvals(rows) => rows.len(),
+            Self::Budgets(rows) => rows.len(),
+            Self::Intents(rows) => rows.iter().map(|intent| 1 + intent.payouts.len()).sum(),
+            Self::Attempts(rows) => rows.len(),
+            Self::Signer(_) | Self::ApiKey(_) => 1,
+            Self::Audit { entries, .. } => entries.len(),
+        }
+    }
+
+    /// How much there is to keep, without what every row has.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Intents(rows) => rows.iter().map(|intent| intent.data.len()).sum(),
+            Self::Attempts(rows) => rows.iter().map(|attempt| attempt.raw.len()).sum(),
+            Self::Audit { entries, .. } => entries.iter().map(|entry| entry.detail.len()).sum(),
+            _ => 0,
+        }
+    }
+
+    /// The texts that come from elsewhere, which no store takes with NUL in them.
+    pub fn texts(&self) -> Vec<&str> {
+        match self {
+            Self::Payouts(rows) => rows.iter().map(|payout| payout.created_by.as_str()).collect(),
+            Self::Approvals(rows) => rows.iter().map(|approval| approval.approver.as_str()).collect(),
+            Self::ApiKey(key) => vec![&key.name],
+            Self::Signer(signer) => signer.halted.as_deref().into_iter().collect(),
+            Self::Audit { entries, .. } => entries
+                .iter()
+                .flat_map(|entry| [&entry.actor, &entry.action, &entry.subject, &entry.detail])
+                .map(String::as_str)
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The port to what is kept of payouts. What is written goes through the door.
+
+use async_trait::async_trait;
+
+use super::audit::{AuditHead, AuditRow};
+use super::ledger::{ApiKey, Approval, Attempt, Budget, BudgetKey, Intent, IntentId, Payout, SignerRow};
+use super::request::{IdempotencyKey, PayoutId, VaultRef};
+use super::state::PayoutState;
+use crate::chain::{Address, B256, ChainId, U256};
+use crate::error::{StoreError, StoreResult};
+
+/// The most rows that one question is answered with, or that one question names.
+pub const MAX_PAYOUT_PAGE: u32 = 1_000;
+
+/// Refuses a question that names too much, before a store is even asked.
+pub fn check_many(count: usize) -> StoreResult<()> {
+    if count > MAX_PAYOUT_PAGE as usize {
+        return Err(StoreError::Invalid(format!("a question names at most {MAX_PAYOUT_PAGE} rows")));
+    }
+    Ok(())
+}
+
+/// Which payouts, in the order in which they were asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PayoutQuery {
+    /// Of one state.
+    pub state: Option<PayoutState>,
+    /// That try this one again.
+    pub retry_of: Option<PayoutId>,
+    /// Behind this one.
+    pub after: Option<PayoutId>,
+    /// At most so many, up to [`MAX_PAYOUT_PAGE`].
+    pub limit: u32,
+}
+
+/// Which entries of the audit log, in order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AuditQuery {
+    /// Of one subject.
+    pub subject: Option<String>,
+    /// Behind this number.
+    pub after: i64,
+    /// At most so many, up to [`MAX_PAYOUT_PAGE`].
+    pub limit: u32,
+}
+
+/// Reads what is kept of payouts.
+#[async_trait]
+pub trait Payouts: Send + Sync {
+    /// Payouts by id, those that there are, ordered by id. At most [`MAX_PAYOUT_PAGE`].
+    async fn payouts(&self, ids: &[PayoutId]) -> StoreResult<Vec<Payout>>;
+
+    /// Payouts by their keys, ordered by id. At most [`MAX_PAYOUT_PAGE`].
+    async fn payouts_of_keys(&self, keys: &[IdempotencyKey]) -> StoreResult<Vec<Payout>>;
+
+    /// Payouts by the ids under which their vault knows them, ordered by id. At most [`MAX_PAYOUT_PAGE`].
+    async fn payouts_of_requests(&self, request_ids: &[B256]) -> StoreResult<Vec<Payout>>;
+
+    /// A page of payouts.
+    async fn list_payouts(&self, query: &PayoutQuery) -> StoreResult<Vec<Payout>>;
+
+    /// How many payouts stand where, in the order of states; none where there are none.
+    async fn count_payouts(&self) -> StoreResult<Vec<(PayoutState, u64)>>;
+
+    /// Whether a vault has a confirmed payout to somebody.
+    async fn has_paid(&self, vault: VaultRef, to: Address) -> StoreResult<bool>;
+
+    /// How much of a token is submitted and not in a block yet, as far as is stored.
+    async fn open_total(&self, vault: VaultRef, token: Address) -> StoreResult<U256>;
+
+    /// Who has approved a payout, in the order of their names.
+    async fn approvals(&self, payout: PayoutId) -> StoreResult<Vec<Approval>>;
+
+    /// Sums of days, in the order asked; empty ones where nothing was held yet.
+    async fn budgets(&self, keys: &[BudgetKey]) -> StoreResult<Vec<Budget>>;
+
+    /// A transaction.
+    async fn intent(&self, id: IntentId) -> StoreResult<Option<Intent>>;
+
+    /// The transactions that were to pay a payout, by id.
+    async fn intents_of(&self, payout: PayoutId) -> StoreResult<Vec<Intent>>;
+
+    /// Every signed form of a transaction, in order.
+    async fn attempts(&self, intent: IntentId) -> StoreResult<Vec<Attempt>>;
+
+    /// An account's nonces.
+    async fn signer(&self, chain: ChainId, address: Address) -> StoreResult<Option<SignerRow>>;
+
+    /// Every account that has signed, by chain and address.
+    async fn list_signers(&self) -> StoreResult<Vec<SignerRow>>;
+
+    /// A page of the audit log.
+    async fn audit_rows(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>>;
+
+    /// The end of the audit log.
+    async fn audit_head(&self) -> StoreResult<AuditHead>;
+
+    /// A key of the API by what its secret hashes to.
+    async fn api_key(&self, hash: B256) -> StoreResult<Option<ApiKey>>;
+
+    /// Every key of the API, by name.
+    async fn list_api_keys(&self) -> StoreResult<Vec<ApiKey>>;
+}

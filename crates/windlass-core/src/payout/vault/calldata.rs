@@ -1,0 +1,133 @@
+//! What is sent to the vault.
+
+use alloy_sol_types::SolCall;
+
+use super::abi::{self, SettlementVault as Vault, Token};
+use super::approval::Approval;
+use crate::chain::{Address, B256, Bytes, U256};
+use crate::payout::request::PayoutRequest;
+
+/// The most payouts in one batch.
+pub const MAX_BATCH: usize = 200;
+
+/// What a vault is told of a payout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct VaultPayout {
+    /// The id under which the vault knows it.
+    pub request_id: B256,
+    /// The token's contract.
+    pub token: Address,
+    /// Who gets it.
+    pub to: Address,
+    /// How much, in base units.
+    pub amount: U256,
+}
+
+/// What no batch can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BatchError {
+    /// None, or too many.
+    #[error("a batch has 1 to {MAX_BATCH} payouts, not {0}")]
+    Size(usize),
+    /// More than one token.
+    #[error("a batch is of one token: of {0} or of {1}")]
+    Tokens(Address, Address),
+}
+
+impl From<&PayoutRequest> for VaultPayout {
+    fn from(request: &PayoutRequest) -> Self {
+        let PayoutRequest { token, to, amount, .. } = *request;
+        Self { request_id: request.request_id(), token, to, amount }
+    }
+}
+
+/// Pays a request without approval.
+pub fn payout(payout: &VaultPayout) -> Bytes {
+    let VaultPayout { request_id, token, to, amount } = *payout;
+    Vault::payoutCall { requestId: request_id, token, to, amount }.abi_encode().into()
+}
+
+/// Pays a request that the risk signer approved.
+pub fn payout_with_approval(payout: &VaultPayout, approval: &Approval) -> Bytes {
+    let VaultPayout { request_id, token, to, amount } = *payout;
+    let approval = approval.into();
+    Vault::payoutWithApprovalCall { requestId: request_id, token, to, amount, approval }.abi_encode().into()
+}
+
+/// Pays many requests in one token, all or none.
+pub fn payout_batch(payouts: &[VaultPayout]) -> Result<Bytes, BatchError> {
+    let (token, payouts) = batch(payouts.iter())?;
+    Ok(Vault::payoutBatchCall { token, payouts }.abi_encode().into())
+}
+
+/// Pays many requests in one token, each with its approval, all or none.
+pub fn payout_batch_with_approvals(payouts: &[(VaultPayout, Approval)]) -> Result<Bytes, BatchError> {
+    let approvals = payouts.iter().map(|(_, approval)| approval.into()).collect();
+    let (token, payouts) = batch(payouts.iter().map(|(payout, _)| payout))?;
+    Ok(Vault::payoutBatchWithApprovalsCall { token, payouts, approvals }.abi_encode().into())
+}
+
+/// What became of a request.
+pub fn request_state(request_id: B256) -> Bytes {
+    Vault::requestStateCall { requestId: request_id }.abi_encode().into()
+}
+
+/// What became of each of these requests.
+pub fn request_states(request_ids: &[B256]) -> Bytes {
+    Vault::requestStatesCall { requestIds: request_ids.to_vec() }.abi_encode().into()
+}
+
+/// Whose approvals count.
+pub fn risk_signer() -> Bytes {
+    Vault::riskSignerCall {}.abi_encode().into()
+}
+
+/// Whether payouts need an approval.
+pub fn approval_required() -> Bytes {
+    Vault::approvalRequiredCall {}.abi_encode().into()
+}
+
+/// The nonce with which approvals are signed now.
+pub fn approval_nonce() -> Bytes {
+    Vault::approvalNonceCall {}.abi_encode().into()
+}
+
+/// Whether payouts are stopped.
+pub fn paused() -> Bytes {
+    Vault::pausedCall {}.abi_encode().into()
+}
+
+/// The block of the deployment.
+pub fn deployed_at_block() -> Bytes {
+    Vault::DEPLOYED_AT_BLOCKCall {}.abi_encode().into()
+}
+
+/// What the day's limit of a token still allows.
+pub fn remaining_today(token: Address) -> Bytes {
+    Vault::remainingTodayCall { token }.abi_encode().into()
+}
+
+/// What somebody has of a token: asked of the token.
+pub fn balance_of(owner: Address) -> Bytes {
+    Token::balanceOfCall { owner }.abi_encode().into()
+}
+
+/// A batch's token and payouts.
+fn batch<'a>(
+    payouts: impl ExactSizeIterator<Item = &'a VaultPayout>,
+) -> Result<(Address, Vec<abi::Payout>), BatchError> {
+    let size = payouts.len();
+    if size > MAX_BATCH {
+        return Err(BatchError::Size(size));
+    }
+    let mut token = None;
+    let mut items = Vec::with_capacity(size);
+    for payout in payouts {
+        let first = *token.get_or_insert(payout.token);
+        if first != payout.token {
+            return Err(BatchError::Tokens(first, payout.token));
+        }
+        items.push(abi::Payout { requestId: payout.request_id, to: payout.to, amount: payout.amount });
+    }
+    token.map(|token| (token, items)).ok_or(BatchError::Size(0))
+}

@@ -1,0 +1,35 @@
+//! Rejecting and cancelling payouts that nothing was signed for.
+
+use windlass_core::payout::ledger::Payout;
+use windlass_core::payout::request::PayoutId;
+use windlass_core::payout::state::PayoutState;
+
+use super::{Desk, DeskError, decide};
+use crate::pay::page::Page;
+
+impl Desk {
+    /// Ends a payout that nothing was signed for; its budget is free again. Ending it
+    /// once more changes nothing.
+    pub async fn reject(&self, id: PayoutId, by: &str, reason: &str) -> Result<Payout, DeskError> {
+        decide!(self.try_reject(id, by, reason))
+    }
+
+    async fn try_reject(&self, id: PayoutId, by: &str, reason: &str) -> Result<Payout, DeskError> {
+        let payout = self.find(id).await?;
+        match payout.state {
+            PayoutState::PendingRisk | PayoutState::Approved => {}
+            PayoutState::Rejected => return Ok(payout),
+            state => return Err(DeskError::NotRejectable(state)),
+        }
+        let now = self.store.now().await?;
+        let mut page = Page::new(&self.clerk(by));
+        if let Some(day) = payout.budget_day {
+            let budgets = self.budgets(&payout.request, day).await?;
+            budgets.into_iter().for_each(|budget| page.budget(budget.without(payout.request.amount)));
+        }
+        let rejected = payout.rejected(reason, now)?;
+        page.payout(Some(&payout), rejected.clone());
+        self.store.commit(page.into_commit()).await?;
+        Ok(rejected)
+    }
+}

@@ -1,0 +1,30 @@
+//! Pays out: at most once, whatever crashes.
+//!
+//! A payout is asked for and approved at the *desk*; a *submitter* per account checks
+//! it once more, signs, commits, and only then sends the bytes it reads back; a
+//! *tracker* follows every transaction until nothing can undo it. Before anything is
+//! signed, what the vault itself tells is compared with what is stored.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | [`options`] | how it is to be done |
+//! | [`names`] | under which names its things are kept |
+//! | [`error`] | why a step did not come to its end |
+//! | [`desk`] | asking, approving, rejecting, trying again |
+//! | [`payer`] | what submitter and tracker stand on |
+//! | [`submit`] | from approved to signed, stored and sent |
+//! | [`track`] | from sent to final |
+//! | [`reconcile`] | what the vault tells against what is stored |
+//! | `page` | one commit: rows, messages and audit entries together |
+//! | `vault` | questions to the vault |
+
+pub mod desk;
+pub mod error;
+pub mod names;
+pub mod options;
+mod page;
+pub mod payer;
+pub mod reconcile;
+pub mod submit;
+pub mod track;
+mod vault;

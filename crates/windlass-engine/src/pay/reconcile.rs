@@ -1,0 +1,195 @@
+//! What the vault tells, against what is stored. The store is put right, never the chain.
+//!
+//! Done once by every process before it signs anything, from where it was done last:
+//! what was paid after an old copy of a database was made is found here, and whatever is
+//! paid again nonetheless the vault refuses.
+
+use serde::Serialize;
+use serde_json::json;
+use windlass_core::chain::B256;
+use windlass_core::cursor::{Cursor, CursorRule};
+use windlass_core::event::LogEvent;
+use windlass_core::payout::day::UtcDay;
+use windlass_core::payout::ledger::{Inclusion, Payout};
+use windlass_core::payout::state::PayoutState;
+use windlass_core::payout::store::MAX_PAYOUT_PAGE;
+use windlass_core::payout::vault::event::{VaultEvent, filter};
+use windlass_core::range::BlockRange;
+use windlass_core::reader::{ChainErrorKind, LogSpan};
+use windlass_core::time::Timestamp;
+
+use super::desk::budgets;
+use super::error::PayError;
+use super::page::Page;
+use super::payer::Payer;
+use super::vault::{inclusion, is_as_asked};
+
+/// How often an event is compared anew because somebody else was quicker.
+const MAX_TRIES: u32 = 20;
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Reconciled {
+    /// The last block that was compared.
+    pub through: u64,
+    /// How many events the vault had.
+    pub events: u64,
+    /// How many payouts were put right.
+    pub repaired: u64,
+    /// How many requests were paid or cancelled that are not stored here.
+    pub unknown: u64,
+    /// How many events contradict what is stored: rejected and paid, or paid otherwise.
+    pub contradictions: u64,
+}
+
+impl Payer {
+    /// Compares once in the life of this process.
+    pub(super) async fn reconcile_once(&self) -> Result<(), PayError> {
+        let mut reconciled = self.reconciled.lock().await;
+        if reconciled.is_none() {
+            let done = self.reconcile(false).await?;
+            tracing::info!(?done, "what the vault tells was compared with what is stored");
+            *reconciled = Some(done);
+        }
+        Ok(())
+    }
+
+    /// Compares the vault's final events with what is stored, from where that was done
+    /// last or, if told so, from the vault's first block on.
+    pub async fn reconcile(&self, is_whole: bool) -> Result<Reconciled, PayError> {
+        let last_final = self.sight().await?.last_final;
+        let known = self.store.cursor(&self.names.reconciled).await?;
+        let start = match &known {
+            Some(cursor) if !is_whole => u64::try_from(cursor.primary()).unwrap_or(0) + 1,
+            _ => self.deployed_at().await?,
+        };
+        let mut done = Reconciled { through: start.saturating_sub(1), ..Reconciled::default() };
+        let wanted = filter(self.options.vault.address);
+        let mut from = start;
+        let mut size = self.chain.range_size(&wanted).max(1);
+        while from <= last_final {
+            let range = BlockRange { from, to: last_final.min(from.saturating_add(size - 1)) };
+            let logs = match self.chain.logs(LogSpan::Range(range), &wanted).await {
+                Ok(logs) => logs,
+                Err(error) if matches!(error.kind, ChainErrorKind::RangeTooLarge { .. }) && size > 1 => {
+                    size = (size / 2).max(1);
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            for part in logs.chunks(MAX_PAYOUT_PAGE as usize / 2) {
+                self.compare(part, &mut done).await?;
+            }
+            self.advance(range.to).await?;
+            done.through = range.to;
+            from = range.to + 1;
+        }
+        Ok(done)
+    }
+
+    /// Remembers how far it was compared. Others may be ahead.
+    async fn advance(&self, through: u64) -> Result<(), PayError> {
+        let name = &self.names.reconciled;
+        let to = Cursor::new(i64::try_from(through).unwrap_or(i64::MAX), "final")
+            .map_err(|error| PayError::strange(name, error))?;
+        if !self.store.seed_cursor(name, to.clone()).await? {
+            self.store.advance_cursor(name, to, CursorRule::Shared).await?;
+        }
+        Ok(())
+    }
+
+    async fn compare(&self, logs: &[LogEvent], done: &mut Reconciled) -> Result<(), PayError> {
+        let mut events = Vec::new();
+        for log in logs {
+            if let Some(event) = VaultEvent::read(self.options.vault, log)? {
+                events.push((event, inclusion(log)));
+            }
+        }
+        let ids: Vec<B256> = events.iter().map(|(event, _)| event.request_id()).collect();
+        let payouts = self.store.payouts_of_requests(&ids).await?;
+        for (event, at) in events {
+            done.events += 1;
+            let mut payout =
+                payouts.iter().find(|payout| payout.request.request_id() == event.request_id()).cloned();
+            let mut tries = 0;
+            while let Err(error) = self.settle(payout.as_ref(), &event, at, done).await {
+                tries += 1;
+                if !error.is_overtaken() || tries == MAX_TRIES {
+                    return Err(error);
+                }
+                payout = self.store.payouts_of_requests(&[event.request_id()]).await?.pop();
+            }
+        }
+        Ok(())
+    }
+
+    async fn settle(
+        &self,
+        payout: Option<&Payout>,
+        event: &VaultEvent,
+        at: Inclusion,
+        done: &mut Reconciled,
+    ) -> Result<(), PayError> {
+        let mut page = self.page();
+        let now = self.store.now().await?;
+        let counted: &mut u64 = match (payout, event) {
+            (None, _) => {
+                let detail = json!({"inclusion": at, "event": format!("{event:?}")});
+                page.note("vault.unknown_request", event.request_id(), detail);
+                &mut done.unknown
+            }
+            (Some(payout), VaultEvent::PayoutExecuted(paid)) => {
+                if payout.state.is_end() || !is_as_asked(payout, paid) {
+                    tracing::error!(payout = %payout.id, ?paid, "the vault tells otherwise than what is stored");
+                    page.note(
+                        "payout.contradicted",
+                        payout.id,
+                        json!({"inclusion": at, "state": payout.state}),
+                    );
+                    &mut done.contradictions
+                } else if self.is_news(payout, at).await? {
+                    if payout.budget_day.is_none() {
+                        for budget in budgets(&*self.store, &payout.request, UtcDay::of(now)).await? {
+                            page.budget(budget.with(payout.request.amount));
+                        }
+                    }
+                    page.found_paid(payout, at, now)?;
+                    &mut done.repaired
+                } else {
+                    return Ok(());
+                }
+            }
+            (Some(payout), VaultEvent::RequestCancelled { .. }) => {
+                if !matches!(payout.state, PayoutState::PendingRisk | PayoutState::Approved) {
+                    return Ok(());
+                }
+                self.cancel(&mut page, payout, now).await?;
+                &mut done.repaired
+            }
+        };
+        self.store.commit(page.into_commit()).await?;
+        *counted += 1;
+        Ok(())
+    }
+
+    /// Whether the payment is one that nobody here follows: nothing was signed for it as
+    /// far as is stored, or it was made by a form of its transaction that is not stored.
+    async fn is_news(&self, payout: &Payout, at: Inclusion) -> Result<bool, PayError> {
+        if payout.finalized_at.is_some() {
+            return Ok(false);
+        }
+        let Some(intent) = payout.intent else { return Ok(true) };
+        let attempts = self.store.attempts(intent).await?;
+        Ok(!attempts.iter().any(|attempt| attempt.hash == at.transaction))
+    }
+
+    async fn cancel(&self, page: &mut Page, payout: &Payout, now: Timestamp) -> Result<(), PayError> {
+        if let Some(day) = payout.budget_day {
+            for budget in budgets(&*self.store, &payout.request, day).await? {
+                page.budget(budget.without(payout.request.amount));
+            }
+        }
+        page.payout(Some(payout), payout.rejected("the request was cancelled on the vault", now)?);
+        Ok(())
+    }
+}

@@ -1,0 +1,232 @@
+//! Which payouts go into which transaction: asked of the vault before anything is signed.
+//!
+//! Payouts of a token are tried together first, in one call that changes nothing, so that
+//! their sum is held against the vault's balance and its day's limit.
+
+use windlass_core::chain::{Address, Bytes, U256};
+use windlass_core::payout::state::PayoutState;
+use windlass_core::payout::submit::{Call, CallOutcome};
+use windlass_core::payout::vault::approval::{Approval, digest};
+use windlass_core::payout::vault::calldata::{self, BatchError, VaultPayout};
+use windlass_core::payout::vault::refusal::VaultRefusal;
+use windlass_core::reader::BlockTag;
+
+use super::check::{Checked, Fate};
+use super::{Submitter, Taken};
+use crate::pay::error::PayError;
+use crate::pay::vault::ApprovalTerms;
+
+/// Errors that are about one request and no other time: nothing else ends a payout that the
+/// vault would not pay. A token that is paused, an account that is no operator and whatever
+/// nobody knows may pass.
+const ENDING: [&str; 4] = ["RecipientDenied", "InvalidRecipient", "AmountIsZero", "PayoutLimitExceeded"];
+
+/// Why a payout waits that the vault cannot pay now.
+const OUT_OF_MEANS: &str =
+    "the vault has not enough of the token, or of its day's limit, besides what is on its way";
+
+/// The vault's word that it pays nobody.
+const PAUSED: &str = "EnforcedPause";
+
+/// A payout with the approval that the vault asks for.
+pub(super) struct Item {
+    pub(super) taken: Taken,
+    pub(super) approval: Option<Approval>,
+}
+
+/// Payouts of one token that the vault would pay together.
+pub(super) struct Grouped {
+    pub(super) checked: Checked,
+    pub(super) groups: Vec<Vec<Item>>,
+}
+
+impl Grouped {
+    /// How many wait, and how many are over.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        let waits = |(_, fate): &&(Taken, Fate)| matches!(fate, Fate::Wait { .. });
+        let held = self.checked.settled.iter().filter(waits).count();
+        (held, self.checked.settled.len() - held)
+    }
+}
+
+impl Submitter {
+    pub(super) async fn group(&self, mut checked: Checked) -> Result<Grouped, PayError> {
+        let ready = std::mem::take(&mut checked.ready);
+        if ready.is_empty() {
+            return Ok(Grouped { checked, groups: Vec::new() });
+        }
+        let terms = self.payer.approval_terms().await?;
+        let mut by_token: Vec<(Address, Vec<Item>)> = Vec::new();
+        for taken in ready {
+            let approval = match terms {
+                None => None,
+                Some(terms) => match self.approve(&taken, terms, &checked).await? {
+                    Ok(approval) => Some(approval),
+                    Err(fate) => {
+                        checked.settled.push((taken, fate));
+                        continue;
+                    }
+                },
+            };
+            let token = taken.payout.request.token;
+            let item = Item { taken, approval };
+            match by_token.iter_mut().find(|(other, _)| *other == token) {
+                Some((_, items)) => items.push(item),
+                None => by_token.push((token, vec![item])),
+            }
+        }
+        let mut groups = Vec::new();
+        for (token, items) in by_token {
+            let mut rest = self.within_means(token, items, &mut checked).await?;
+            while !rest.is_empty() {
+                let behind = rest.split_off(rest.len().min(calldata::MAX_BATCH));
+                let payable = self.payable(rest, &mut checked).await?;
+                if !payable.is_empty() {
+                    groups.push(payable);
+                }
+                rest = behind;
+            }
+        }
+        Ok(Grouped { checked, groups })
+    }
+
+    /// Those that the vault can pay besides what is on its way: of that a call that is tried
+    /// out knows nothing yet.
+    async fn within_means(
+        &self,
+        token: Address,
+        items: Vec<Item>,
+        checked: &mut Checked,
+    ) -> Result<Vec<Item>, PayError> {
+        let payable = self.payer.payable(token).await?;
+        let on_its_way = self.payer.store.open_total(self.payer.options.vault, token).await?;
+        // What is to be signed anew counts as on its way already.
+        let own = items.iter().filter(|item| item.taken.payout.state == PayoutState::Submitted);
+        let own = own.fold(U256::ZERO, |sum, item| sum.saturating_add(item.taken.payout.request.amount));
+        let mut left = payable.saturating_sub(on_its_way.saturating_sub(own));
+        let mut within = Vec::with_capacity(items.len());
+        for item in items {
+            match left.checked_sub(item.taken.payout.request.amount) {
+                Some(rest) => {
+                    left = rest;
+                    within.push(item);
+                }
+                None => checked.settled.push((item.taken, Fate::wait(OUT_OF_MEANS))),
+            }
+        }
+        Ok(within)
+    }
+
+    /// The approval that the vault asks for; or why it cannot be had.
+    async fn approve(
+        &self,
+        taken: &Taken,
+        terms: ApprovalTerms,
+        checked: &Checked,
+    ) -> Result<Result<Approval, Fate>, PayError> {
+        let Some(wanted) = terms.signer else {
+            return Ok(Err(Fate::wait(
+                "the vault's risk signer was revoked: it pays nothing until another is set",
+            )));
+        };
+        let signer = self.payer.risk_signer.as_ref().filter(|signer| signer.address() == wanted);
+        let Some(signer) = signer else {
+            return Ok(Err(Fate::wait(format!(
+                "the vault wants approvals of {wanted}, whose key is not here"
+            ))));
+        };
+        let deadline = checked.now.after(self.payer.options.approval_ttl);
+        let deadline_s = u64::try_from(deadline.as_ms() / 1_000).unwrap_or(0);
+        let digest = digest(self.payer.options.vault, &vault_payout(taken), terms.nonce, deadline_s);
+        let signature = signer.sign_hash(digest).await?;
+        Ok(Ok(Approval::new(terms.nonce, deadline_s, &signature)))
+    }
+
+    /// Those of a group that the vault would pay together; the others are settled.
+    async fn payable(&self, mut items: Vec<Item>, checked: &mut Checked) -> Result<Vec<Item>, PayError> {
+        while !items.is_empty() {
+            let data = calldata_of(&items).map_err(|error| PayError::strange("a batch", error))?;
+            let CallOutcome::Reverted { data, message } = self.try_call(data).await? else {
+                return Ok(items);
+            };
+            let refusal = VaultRefusal::read(&data, &message);
+            let named = refusal
+                .request_id
+                .and_then(|id| items.iter().position(|item| item.taken.payout.request.request_id() == id));
+            let is_about_one = items.len() == 1 || named.is_some();
+            if is_about_one {
+                let item = items.remove(named.unwrap_or(0));
+                self.settle_refused(item.taken, &refusal, checked).await?;
+            } else if refusal.name == PAUSED {
+                let all = items.drain(..);
+                checked.settled.extend(all.map(|item| (item.taken, Fate::wait(held_by(&refusal)))));
+            } else {
+                // Together they are too many, or one of them is at fault without a name: half of
+                // them is tried now, the other half next time.
+                let later = items.split_off(items.len() / 2);
+                checked.settled.extend(later.into_iter().map(|item| (item.taken, Fate::Later)));
+            }
+        }
+        Ok(items)
+    }
+
+    pub(super) async fn settle_refused(
+        &self,
+        taken: Taken,
+        refusal: &VaultRefusal,
+        checked: &mut Checked,
+    ) -> Result<(), PayError> {
+        let fate = if ENDING.contains(&refusal.name.as_str()) {
+            self.free(checked, &taken.payout).await?;
+            Fate::End { reason: format!("the vault would refuse it: {refusal}") }
+        } else {
+            Fate::wait(held_by(refusal))
+        };
+        checked.settled.push((taken, fate));
+        Ok(())
+    }
+
+    async fn try_call(&self, data: Bytes) -> Result<CallOutcome, PayError> {
+        Ok(self.payer.chain.call(&self.call(data), BlockTag::Latest).await?)
+    }
+
+    /// A call of the vault by this account.
+    pub(super) fn call(&self, data: Bytes) -> Call {
+        Call { from: self.signer.address(), to: Some(self.payer.options.vault.address), data }
+    }
+}
+
+/// Why a payout waits for the vault.
+pub(super) fn held_by(refusal: &VaultRefusal) -> String {
+    format!("the vault refuses it now: {refusal}")
+}
+
+fn vault_payout(taken: &Taken) -> VaultPayout {
+    let request = &taken.payout.request;
+    VaultPayout {
+        request_id: request.request_id(),
+        token: request.token,
+        to: request.to,
+        amount: request.amount,
+    }
+}
+
+/// The call that pays these, together if they are several.
+pub(super) fn calldata_of(items: &[Item]) -> Result<Bytes, BatchError> {
+    if let [item] = items {
+        let payout = vault_payout(&item.taken);
+        return Ok(match &item.approval {
+            None => calldata::payout(&payout),
+            Some(approval) => calldata::payout_with_approval(&payout, approval),
+        });
+    }
+    let approved: Option<Vec<(VaultPayout, Approval)>> =
+        items.iter().map(|item| Some((vault_payout(&item.taken), item.approval.clone()?))).collect();
+    match approved {
+        Some(approved) => calldata::payout_batch_with_approvals(&approved),
+        None => {
+            let payouts: Vec<VaultPayout> = items.iter().map(|item| vault_payout(&item.taken)).collect();
+            calldata::payout_batch(&payouts)
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! From approved to signed, stored and sent: one loop per account.
+//!
+//! An account's nonces are given out by who holds its lease, in the commit that stores
+//! the signed bytes. What is sent is read back from there.
+
+mod check;
+mod group;
+mod send;
+mod sign;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+use windlass_core::commit::Write;
+use windlass_core::error::{RetryAdvice, StoreError};
+use windlass_core::job::{ClaimedJob, JobTicket, NewJob};
+use windlass_core::lease::Lease;
+use windlass_core::payout::ledger::{PayWrite, Payout, SignerRow};
+use windlass_core::payout::request::PayoutId;
+use windlass_core::payout::signer::Signer;
+use windlass_core::payout::state::PayoutState;
+use windlass_core::payout::submit::NonceTag;
+use windlass_core::reader::BlockTag;
+use windlass_core::time::Timestamp;
+
+use self::check::Fate;
+pub(super) use self::send::words;
+use super::error::PayError;
+use super::names::PayNames;
+use super::page::Page;
+use super::payer::Payer;
+use crate::pace::{Paced, step_until};
+
+/// The most payouts that one step takes up.
+const MAX_PAYOUTS: u32 = 400;
+/// Whoever is not the account's holder asks again after this.
+const NOT_OURS_PAUSE: Duration = Duration::from_secs(2);
+
+/// What a step has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Submitted {
+    /// Another process gives out the account's nonces.
+    NotOurs,
+    /// The account was halted.
+    Halted,
+    /// Transactions of the account that are not ours wait to be mined.
+    NotYet,
+    /// As many transactions are on their way as may be.
+    Full,
+    /// There is nothing to do.
+    Idle,
+    /// Payouts were taken up.
+    Worked {
+        /// How many transactions were signed.
+        transactions: usize,
+        /// How many payouts they pay.
+        payouts: usize,
+        /// How many payouts wait.
+        held: usize,
+        /// How many were rejected, or turned out to be over.
+        ended: usize,
+    },
+}
+
+/// The loop.
+pub struct Submitter {
+    payer: Arc<Payer>,
+    signer: Arc<dyn Signer>,
+    lease: Option<Lease>,
+}
+
+/// A payout that was taken up, and the right to finish its job.
+struct Taken {
+    payout: Payout,
+    ticket: JobTicket,
+}
+
+impl Submitter {
+    /// The loop of an account.
+    pub fn new(payer: Arc<Payer>, signer: Arc<dyn Signer>) -> Self {
+        Self { payer, signer, lease: None }
+    }
+
+    /// Steps until told to stop, then gives the account back.
+    pub async fn run(mut self, shutdown: CancellationToken) -> Result<(), PayError> {
+        let result = step_until(&mut self, &shutdown).await;
+        if let Some(lease) = self.lease.take()
+            && let Err(error) = self.payer.store.release_lease(&lease).await
+        {
+            tracing::debug!(%error, "an account could not be given back; its hold will run out");
+        }
+        result
+    }
+
+    /// Does one unit of work.
+    pub async fn step(&mut self) -> Result<Submitted, PayError> {
+        self.payer.reconcile_once().await?;
+        let Some(lease) = self.take_lease().await? else { return Ok(Submitted::NotOurs) };
+        let Some(row) = self.account(&lease).await? else { return Ok(Submitted::NotYet) };
+        if row.halted.is_some() {
+            return Ok(Submitted::Halted);
+        }
+        let used = self.payer.chain.nonce(row.address, NonceTag::Block(BlockTag::Latest)).await?;
+        if used > row.next_nonce {
+            return self.halt(&lease, &row, used).await;
+        }
+        let room = self.payer.options.max_open.saturating_sub(row.next_nonce - used);
+        if room == 0 {
+            return Ok(Submitted::Full);
+        }
+        let payouts = room.saturating_mul(self.payer.options.batch_size() as u64);
+        let max_jobs = u32::try_from(payouts).unwrap_or(MAX_PAYOUTS).min(MAX_PAYOUTS);
+        let jobs = self.payer.claim(&self.payer.names.submit, max_jobs).await?;
+        if jobs.is_empty() {
+            return Ok(Submitted::Idle);
+        }
+        let tickets: Vec<JobTicket> = jobs.iter().map(|job| job.ticket).collect();
+        let done = self.work(&lease, &row, room, jobs).await;
+        if done.is_err() {
+            self.payer.give_back(&tickets).await;
+        }
+        done
+    }
+
+    async fn take_lease(&mut self) -> Result<Option<Lease>, PayError> {
+        let payer = &self.payer;
+        let name = payer.names.signer(self.signer.address())?;
+        self.lease = payer.store.acquire_lease(&name, &payer.owner, payer.options.lease_ttl).await?;
+        Ok(self.lease.clone())
+    }
+
+    /// The account's row; made at the first time, at the nonce where the chain is.
+    async fn account(&self, lease: &Lease) -> Result<Option<SignerRow>, PayError> {
+        let payer = &self.payer;
+        let (chain, address) = (payer.options.vault.chain, self.signer.address());
+        if let Some(row) = payer.store.signer(chain, address).await? {
+            return Ok(Some(row));
+        }
+        let pending = payer.chain.nonce(address, NonceTag::Pending).await?;
+        let latest = payer.chain.nonce(address, NonceTag::Block(BlockTag::Latest)).await?;
+        if pending > latest {
+            // They may be mined or never: with nonces behind theirs ours would wait for ever,
+            // with theirs they would be replaced.
+            tracing::warn!(signer = %address, waiting = pending - latest,
+                "transactions that were not sent from here wait to be mined; nothing is signed until they are gone");
+            return Ok(None);
+        }
+        let row = SignerRow::new(chain, address, latest, payer.store.now().await?);
+        let mut page = payer.page();
+        page.write(Write::Pay(PayWrite::Signer(row.clone())));
+        page.note("signer.begun", address, json!({"next_nonce": row.next_nonce}));
+        payer.store.commit(page.into_commit().under_lease(lease)).await?;
+        Ok(Some(row))
+    }
+
+    /// Somebody else has sent with this key: nothing is signed any more until a person decides.
+    async fn halt(&self, lease: &Lease, row: &SignerRow, used: u64) -> Result<Submitted, PayError> {
+        let unknown = used - row.next_nonce;
+        let why = format!(
+            "the chain has {unknown} transactions of this account that are not stored here: \
+             the key is used elsewhere, or the database is an old copy"
+        );
+        tracing::error!(signer = %row.address, used, next_nonce = row.next_nonce, "{why}");
+        let now = self.payer.store.now().await?;
+        let mut page = self.payer.page();
+        page.note("signer.halted", row.address, json!({"used": used, "next_nonce": row.next_nonce}));
+        page.write(Write::Pay(PayWrite::Signer(row.halted(Some(why), now))));
+        self.payer.store.commit(page.into_commit().under_lease(lease)).await?;
+        Ok(Submitted::Halted)
+    }
+
+    async fn work(
+        &self,
+        lease: &Lease,
+        row: &SignerRow,
+        room: u64,
+        jobs: Vec<ClaimedJob>,
+    ) -> Result<Submitted, PayError> {
+        let taken = self.take_up(jobs).await?;
+        let checked = self.check(taken).await?;
+        let grouped = self.group(checked).await?;
+        let (held, ended) = grouped.counts();
+        let (transactions, payouts) = self.submit(lease, row, room, grouped).await?;
+        Ok(Submitted::Worked { transactions, payouts, held, ended })
+    }
+
+    /// Loads what was claimed, and enters the claims into the log before anything follows from them.
+    async fn take_up(&self, jobs: Vec<ClaimedJob>) -> Result<Vec<Taken>, PayError> {
+        let mut ids = Vec::with_capacity(jobs.len());
+        for job in &jobs {
+            let id: PayoutId =
+                job.key.as_str().parse().map_err(|error| PayError::strange(&job.queue, error))?;
+            ids.push((id, job.ticket));
+        }
+        let wanted: Vec<PayoutId> = ids.iter().map(|(id, _)| *id).collect();
+        let payouts = self.payer.store.payouts(&wanted).await?;
+        let mut page = self.payer.page();
+        let mut taken = Vec::with_capacity(ids.len());
+        for (id, ticket) in ids {
+            let found = payouts.binary_search_by_key(&id, |payout| payout.id);
+            let payout = found.map(|at| payouts[at].clone());
+            let payout =
+                payout.map_err(|_| PayError::strange(id, "a job stands for it, and it is not there"))?;
+            page.note("payout.claimed", id, json!({"for": "submit", "epoch": ticket.epoch.0}));
+            taken.push(Taken { payout, ticket });
+        }
+        let commit = taken.iter().fold(page.into_commit(), |commit, taken| commit.under_job(taken.ticket));
+        self.payer.store.commit(commit.relaxed()).await?;
+        // The oldest first, in whatever order their lanes came.
+        taken.sort_by_key(|taken| taken.payout.id);
+        Ok(taken)
+    }
+
+    /// Writes what became of a payout that is not sent now.
+    fn settle(&self, page: &mut Page, taken: &Taken, fate: &Fate, now: Timestamp) -> Result<(), PayError> {
+        page.write(Write::CompleteJob(taken.ticket));
+        match fate {
+            Fate::Over => {}
+            Fate::Later => {
+                let lane = PayNames::payout_lane(taken.payout.id)?;
+                let job = NewJob::new(self.payer.names.submit.clone(), lane, "{}");
+                page.write(Write::Enqueue(vec![job]));
+            }
+            Fate::Wait { reason, until } => {
+                let again = until.unwrap_or_else(|| now.after(self.payer.options.hold_interval));
+                let lane = PayNames::payout_lane(taken.payout.id)?;
+                let job = NewJob {
+                    not_before: Some(again),
+                    ..NewJob::new(self.payer.names.submit.clone(), lane, "{}")
+                };
+                page.write(Write::Enqueue(vec![job]));
+                let held = taken.payout.held(reason.clone(), *until, now);
+                if !taken.payout.is_held_for(reason) {
+                    page.payout(Some(&taken.payout), held);
+                }
+            }
+            Fate::End { reason } => {
+                let ended = match taken.payout.state {
+                    PayoutState::Submitted => taken.payout.failed(reason.clone(), now)?,
+                    _ => taken.payout.rejected(reason.clone(), now)?,
+                };
+                page.payout(Some(&taken.payout), ended);
+            }
+            Fate::Paid { inclusion } => page.found_paid(&taken.payout, *inclusion, now)?,
+        }
+        Ok(())
+    }
+}
+
+impl Paced for Submitter {
+    const WHAT: &'static str = "submitting payouts";
+    type Error = PayError;
+
+    async fn pace(&mut self) -> Result<Duration, PayError> {
+        Ok(match self.step().await? {
+            Submitted::Worked { .. } => Duration::ZERO,
+            Submitted::NotOurs | Submitted::Halted | Submitted::NotYet => NOT_OURS_PAUSE,
+            Submitted::Full | Submitted::Idle => self.payer.options.track_interval / 4,
+        })
+    }
+
+    fn retry(error: &PayError) -> RetryAdvice {
+        match error {
+            PayError::Store(StoreError::Closed) => RetryAdvice::Never,
+            error => error.retry(),
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Signing, and the commit that everything hangs on.
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde_json::json;
+use windlass_core::chain::Bytes;
+use windlass_core::commit::Write;
+use windlass_core::job::NewJob;
+use windlass_core::lease::Lease;
+use windlass_core::payout::day::UtcDay;
+use windlass_core::payout::fees::GasFees;
+use windlass_core::payout::ledger::{Attempt, Intent, IntentId, IntentState, PayWrite, SignerRow};
+use windlass_core::payout::state::PayoutState;
+use windlass_core::payout::submit::GasEstimate;
+use windlass_core::payout::transaction::Transaction;
+use windlass_core::payout::vault::refusal::VaultRefusal;
+
+use super::check::{Checked, Fate};
+use super::group::{Grouped, Item, calldata_of, held_by};
+use super::{Submitter, Taken};
+use crate::pay::error::PayError;
+use crate::pay::names::PayNames;
+
+/// How many questions are asked, and how many signatures wanted, at once.
+const AT_ONCE: usize = 16;
+
+/// A transaction that is ready to be signed.
+struct Draft {
+    items: Vec<Item>,
+    data: Bytes,
+    gas_limit: u64,
+}
+
+impl Submitter {
+    /// Signs, commits and sends; says how many transactions, and how many payouts.
+    pub(super) async fn submit(
+        &self,
+        lease: &Lease,
+        row: &SignerRow,
+        room: u64,
+        grouped: Grouped,
+    ) -> Result<(usize, usize), PayError> {
+        let Grouped { mut checked, groups } = grouped;
+        let (drafts, fees) = self.drafts(groups, room, &mut checked).await?;
+        let signed = self.sign(row, &drafts, fees).await?;
+        let sent: Vec<IntentId> = signed.iter().map(|(intent, _)| intent.id).collect();
+        let payouts = drafts.iter().map(|draft| draft.items.len()).sum();
+        self.commit(lease, row, checked, drafts, signed).await?;
+        self.send_stored(&sent).await?;
+        Ok((sent.len(), payouts))
+    }
+
+    /// Transactions with their gas, at a price that is allowed.
+    async fn drafts(
+        &self,
+        groups: Vec<Vec<Item>>,
+        room: u64,
+        checked: &mut Checked,
+    ) -> Result<(Vec<Draft>, GasFees), PayError> {
+        let none = GasFees { max_fee: 0, priority_fee: 0 };
+        if groups.is_empty() {
+            return Ok((Vec::new(), none));
+        }
+        let options = &self.payer.options;
+        let fees = match self.payer.chain.gas_fees().await?.within(options.gas_cap) {
+            Ok(fees) => fees,
+            Err(over) => {
+                let items = groups.into_iter().flatten();
+                checked.settled.extend(items.map(|item| (item.taken, Fate::wait(over.to_string()))));
+                return Ok((Vec::new(), none));
+            }
+        };
+        let mut parts: Vec<Vec<Item>> = Vec::new();
+        for group in groups {
+            // What was in a batch that was reverted goes alone from now on.
+            let is_again = |item: &Item| item.taken.payout.state == PayoutState::Submitted;
+            let (again, mut group): (Vec<Item>, Vec<Item>) = group.into_iter().partition(is_again);
+            parts.extend(again.into_iter().map(|item| vec![item]));
+            while !group.is_empty() {
+                let behind = group.split_off(group.len().min(options.batch_size()));
+                parts.push(std::mem::replace(&mut group, behind));
+            }
+        }
+        let room = usize::try_from(room).unwrap_or(usize::MAX);
+        for item in parts.drain(room.min(parts.len())..).flatten() {
+            checked.settled.push((item.taken, Fate::Later));
+        }
+        let estimates = stream::iter(parts).map(|items| self.estimate(items)).buffered(AT_ONCE);
+        let estimates: Vec<_> = estimates.try_collect().await?;
+        let mut drafts = Vec::with_capacity(estimates.len());
+        for (items, data, estimate) in estimates {
+            match estimate {
+                GasEstimate::Gas(gas) => drafts.push(Draft { items, data, gas_limit: with_margin(gas) }),
+                GasEstimate::Reverted { data, message } => {
+                    // Each was tried before and would have been paid: the vault has changed since.
+                    let refusal = VaultRefusal::read(&data, &message);
+                    for item in items {
+                        checked.settled.push((item.taken, Fate::wait(held_by(&refusal))));
+                    }
+                }
+            }
+        }
+        Ok((drafts, fees))
+    }
+
+    async fn estimate(&self, items: Vec<Item>) -> Result<(Vec<Item>, Bytes, GasEstimate), PayError> {
+        let data = calldata_of(&items).map_err(|error| PayError::strange("a batch", error))?;
+        let estimate = self.payer.chain.estimate_gas(&self.call(data.clone())).await?;
+        Ok((items, data, estimate))
+    }
+
+    async fn sign(
+        &self,
+        row: &SignerRow,
+        drafts: &[Draft],
+        fees: GasFees,
+    ) -> Result<Vec<(Intent, Attempt)>, PayError> {
+        if drafts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let payer = &self.payer;
+        let now = payer.store.now().await?;
+        let block = payer.sight().await?.latest.number;
+        let signing = (row.next_nonce..).zip(drafts).map(|(nonce, draft)| async move {
+            let (chain, to) = (row.chain, payer.options.vault.address);
+            let transaction = Transaction {
+                chain,
+                nonce,
+                to: Some(to),
+                data: draft.data.clone(),
+                gas_limit: draft.gas_limit,
+                fees,
+            };
+            let signature = self.signer.sign_hash(transaction.signing_hash()).await?;
+            let signed = transaction.signed(&signature);
+            let id = IntentId { chain, signer: row.address, nonce };
+            let intent = Intent {
+                id,
+                version: 1,
+                to,
+                data: draft.data.clone(),
+                gas_limit: draft.gas_limit,
+                payouts: draft.items.iter().map(|item| item.taken.payout.id).collect(),
+                created_at: now,
+                state: IntentState::Open,
+                updated_at: now,
+                attempts: 1,
+                signed_at_block: block,
+                inclusion: None,
+            };
+            let attempt =
+                Attempt { intent: id, number: 1, hash: signed.hash, fees, raw: signed.raw, created_at: now };
+            Ok::<_, PayError>((intent, attempt))
+        });
+        stream::iter(signing.collect::<Vec<_>>()).buffered(AT_ONCE).try_collect().await
+    }
+
+    /// Nonces, transactions, signed bytes, states, and what waits or has ended: all or nothing.
+    async fn commit(
+        &self,
+        lease: &Lease,
+        row: &SignerRow,
+        mut checked: Checked,
+        drafts: Vec<Draft>,
+        signed: Vec<(Intent, Attempt)>,
+    ) -> Result<(), PayError> {
+        let payer = &self.payer;
+        let now = payer.store.now().await?;
+        let mut page = payer.page();
+        let mut tickets = Vec::new();
+        let today = UtcDay::of(checked.now);
+        let signed_items = drafts.iter().flat_map(|draft| &draft.items);
+        signed_items.for_each(|item| checked.budgets.move_to(&item.taken.payout, today));
+        checked.budgets.changed().into_iter().for_each(|budget| page.budget(budget));
+        for (taken, fate) in &checked.settled {
+            self.settle(&mut page, taken, fate, now)?;
+            tickets.push(taken.ticket);
+        }
+        let mut jobs = Vec::with_capacity(signed.len());
+        for (draft, (intent, attempt)) in drafts.iter().zip(&signed) {
+            for Item { taken, .. } in &draft.items {
+                page.write(Write::CompleteJob(taken.ticket));
+                tickets.push(taken.ticket);
+                page.payout(Some(&taken.payout), submitted(taken, intent.id, today, now)?);
+            }
+            let lane = PayNames::intent_lane(intent.id)?;
+            jobs.push(NewJob::new(payer.names.track.clone(), lane, "{}"));
+            let detail = json!({"number": 1, "hash": attempt.hash, "fees": attempt.fees, "payouts": intent.payouts.len()});
+            page.note("attempt.signed", intent.id, detail);
+        }
+        if !signed.is_empty() {
+            let (intents, attempts): (Vec<_>, Vec<_>) = signed.into_iter().unzip();
+            page.write(Write::Pay(PayWrite::Signer(row.used(intents.len() as u64, now))));
+            page.write(Write::Pay(PayWrite::Intents(intents)));
+            page.write(Write::Pay(PayWrite::Attempts(attempts)));
+            page.write(Write::Enqueue(jobs));
+        }
+        let commit = tickets.into_iter().fold(page.into_commit(), |commit, ticket| commit.under_job(ticket));
+        payer.store.commit(commit.under_lease(lease)).await?;
+        Ok(())
+    }
+}
+
+fn submitted(
+    taken: &Taken,
+    intent: IntentId,
+    day: UtcDay,
+    now: windlass_core::time::Timestamp,
+) -> Result<windlass_core::payout::ledger::Payout, PayError> {
+    match taken.payout.state {
+        // Taken out of a batch that was reverted: it stays on its way, by another transaction.
+        PayoutState::Submitted => Ok(taken.payout.taken_over(intent, day, now)),
+        _ => Ok(taken.payout.submitted(intent, day, now)?),
+    }
+}
+
+/// A fifth more than was estimated: a recipient's first token may come in between.
+const fn with_margin(gas: u64) -> u64 {
+    gas.saturating_add(gas / 5).saturating_add(25_000)
+}

@@ -1,0 +1,67 @@
+//! Offering more for a transaction that nobody mines.
+
+use windlass_core::payout::fees::OverCap;
+use windlass_core::payout::ledger::{Attempt, Intent};
+use windlass_core::payout::transaction::Transaction;
+
+use super::decide::Step;
+use crate::pay::error::PayError;
+use crate::pay::payer::{Payer, Sight};
+
+/// What came of offering more.
+enum Bumped {
+    Signed(Attempt),
+    OverCap(OverCap),
+    NoKey,
+}
+
+impl Payer {
+    /// The same step with a new form of the transaction, if it is time for one: the same
+    /// nonce and the same call, at least an eighth more for gas, and never above the cap.
+    pub(super) async fn with_bump(&self, sight: &Sight, mut step: Step, attempts: &[Attempt]) -> Step {
+        let (Some(intent), Some(last)) = (step.intent().cloned(), attempts.last()) else { return step };
+        let patience_ends = intent.signed_at_block.saturating_add(self.options.bump_after_blocks);
+        // Those behind another one wait for that, whatever they offer.
+        if !step.is_to_be_sent() || !step.is_next() || sight.latest.number < patience_ends {
+            return step;
+        }
+        match self.bumped(&intent, last).await {
+            Ok(Bumped::Signed(attempt)) => step.bump = Some(attempt),
+            Ok(Bumped::OverCap(over)) => step.hold = Some(over.to_string()),
+            Ok(Bumped::NoKey) => {}
+            // What is stored is sent all the same.
+            Err(error) => {
+                tracing::warn!(intent = %intent.id, %error, "more could not be offered for a transaction");
+            }
+        }
+        step
+    }
+
+    async fn bumped(&self, intent: &Intent, last: &Attempt) -> Result<Bumped, PayError> {
+        // Without its key it can only be sent as it is.
+        let Some(signer) = self.signer_of(intent.id.signer) else { return Ok(Bumped::NoKey) };
+        let market = self.chain.gas_fees().await?;
+        let fees = match last.fees.bumped(market, self.options.gas_cap) {
+            Ok(fees) => fees,
+            Err(over) => return Ok(Bumped::OverCap(over)),
+        };
+        let transaction = Transaction {
+            chain: intent.id.chain,
+            nonce: intent.id.nonce,
+            to: Some(intent.to),
+            data: intent.data.clone(),
+            gas_limit: intent.gas_limit,
+            fees,
+        };
+        let signature = signer.sign_hash(transaction.signing_hash()).await?;
+        let signed = transaction.signed(&signature);
+        Ok(Bumped::Signed(Attempt {
+            intent: intent.id,
+            number: last.number + 1,
+            hash: signed.hash,
+            fees,
+            raw: signed.raw,
+            created_at: self.store.now().await?,
+        }))
+    }
+}

@@ -1,0 +1,121 @@
+//! What the chain tells of a transaction.
+
+use windlass_core::chain::B256;
+use windlass_core::payout::ledger::{Attempt, Inclusion, Intent, IntentId, IntentState, Payout};
+use windlass_core::payout::submit::NonceTag;
+use windlass_core::payout::vault::answer::{VaultRecord, VaultStatus};
+use windlass_core::reader::BlockTag;
+
+use super::decide::{Evidence, Step, decide};
+use crate::pay::error::PayError;
+use crate::pay::payer::{Payer, Sight};
+
+impl Payer {
+    /// Looks at a transaction and decides what follows.
+    pub(super) async fn look(&self, sight: &Sight, id: IntentId) -> Result<Step, PayError> {
+        let intent = self.store.intent(id).await?;
+        let intent =
+            intent.ok_or_else(|| PayError::strange(id, "a job stands for it, and it is not there"))?;
+        if intent.state != IntentState::Open {
+            return Ok(Step::over());
+        }
+        let payouts = self.store.payouts(&intent.payouts).await?;
+        if payouts.len() != intent.payouts.len() {
+            return Err(PayError::strange(id, "it pays what is not there"));
+        }
+        let attempts = self.store.attempts(id).await?;
+        let evidence = self.evidence(sight, &intent, &attempts, &payouts).await?;
+        let step = decide(sight.into(), intent, payouts, evidence);
+        Ok(self.with_bump(sight, step, &attempts).await)
+    }
+
+    async fn evidence(
+        &self,
+        sight: &Sight,
+        intent: &Intent,
+        attempts: &[Attempt],
+        payouts: &[Payout],
+    ) -> Result<Evidence, PayError> {
+        let used = self.used_nonces(sight, intent.id.signer).await?;
+        if used <= intent.id.nonce {
+            return self.missing(sight, intent, used == intent.id.nonce).await;
+        }
+        // Any form of it may be the one that was mined, the newest most likely.
+        for attempt in attempts.iter().rev() {
+            let Some(receipt) = self.chain.receipt(attempt.hash).await? else { continue };
+            // A receipt of a block that the chain does not have is a lie, or history.
+            if self.canonical(sight, receipt.block.number).await? != Some(receipt.block.hash) {
+                continue;
+            }
+            let inclusion = Inclusion { transaction: attempt.hash, block: receipt.block };
+            let is_deep = receipt.block.number <= sight.last_confirmed.max(sight.last_final);
+            if receipt.is_success {
+                let records = if is_deep { self.records_of(sight, payouts).await? } else { Vec::new() };
+                return Ok(Evidence::Mined { inclusion, records });
+            }
+            // That it was reverted is one node's word. Its nonce being used up is what makes
+            // sure that no form of it can still be mined.
+            let is_final = receipt.block.number <= sight.last_final && self.is_used_up(sight, intent).await;
+            let records = if is_final { self.records_of(sight, payouts).await? } else { Vec::new() };
+            let found = self.found(sight, payouts, &records).await?;
+            return Ok(Evidence::Reverted { inclusion, records, found });
+        }
+        if !self.is_used_up(sight, intent).await {
+            return self.missing(sight, intent, false).await;
+        }
+        let records = self.records_of(sight, payouts).await?;
+        let found = self.found(sight, payouts, &records).await?;
+        Ok(Evidence::NonceUsed { records, found })
+    }
+
+    /// No form of it is in a block, as far as can be told.
+    async fn missing(&self, sight: &Sight, intent: &Intent, is_next: bool) -> Result<Evidence, PayError> {
+        let is_gone = match intent.inclusion {
+            None => false,
+            // Only another block in the place of its own proves that it is gone.
+            Some(at) => {
+                let hash = self.canonical(sight, at.block.number).await?;
+                hash.is_some_and(|hash| hash != at.block.hash)
+            }
+        };
+        Ok(Evidence::Missing { is_gone, is_next })
+    }
+
+    /// Whether its nonce is used up in a final block. A node that keeps no state of that
+    /// block cannot tell, and then it is not.
+    async fn is_used_up(&self, sight: &Sight, intent: &Intent) -> bool {
+        let last_final = NonceTag::Block(BlockTag::Number(sight.last_final));
+        match self.chain.nonce(intent.id.signer, last_final).await {
+            Ok(used) => used > intent.id.nonce,
+            Err(error) => {
+                tracing::debug!(intent = %intent.id, %error, "whether its nonce is used up cannot be told");
+                false
+            }
+        }
+    }
+
+    /// What the vault says of payouts, at the newest block by its number: a node that has not
+    /// got it yet says so, where it would answer "latest" with what it was.
+    async fn records_of(&self, sight: &Sight, payouts: &[Payout]) -> Result<Vec<VaultRecord>, PayError> {
+        let ids: Vec<B256> = payouts.iter().map(|payout| payout.request.request_id()).collect();
+        self.records(&ids, BlockTag::Number(sight.latest.number)).await
+    }
+
+    /// Where the vault tells of payments, in the place of each payout: final ones alone.
+    async fn found(
+        &self,
+        sight: &Sight,
+        payouts: &[Payout],
+        records: &[VaultRecord],
+    ) -> Result<Vec<Option<Inclusion>>, PayError> {
+        let mut found = Vec::with_capacity(payouts.len());
+        for (payout, record) in payouts.iter().zip(records) {
+            let is_final = record.status == VaultStatus::Paid && record.block <= sight.last_final;
+            found.push(match is_final {
+                true => self.payment_of(payout, record.block).await?,
+                false => None,
+            });
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,231 @@
+//! From sent to final: every transaction is followed until nothing can undo it.
+
+mod bump;
+mod decide;
+mod look;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+use windlass_core::commit::Write;
+use windlass_core::error::{RetryAdvice, StoreError};
+use windlass_core::job::{ClaimedJob, JobTicket, NewJob};
+use windlass_core::payout::ledger::{Attempt, IntentId};
+use windlass_core::time::Timestamp;
+
+use self::decide::Step;
+use super::error::PayError;
+use super::page::Page;
+use super::payer::{Payer, Sight};
+use super::submit::words;
+use crate::pace::{Paced, step_until};
+
+/// The most transactions that one step looks at.
+const MAX_INTENTS: u32 = 200;
+/// Of how many transactions the last answers are remembered.
+const MAX_TOLD: usize = 10_000;
+/// How many of them at once.
+const AT_ONCE: usize = 16;
+
+/// What a step has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tracked {
+    /// Nothing was due.
+    Idle,
+    /// Transactions were looked at.
+    Looked {
+        /// How many.
+        intents: usize,
+        /// Of how many something was written.
+        changed: usize,
+        /// How many could not be looked at, and will be again.
+        failed: usize,
+    },
+}
+
+/// The loop.
+pub struct Tracker {
+    payer: Arc<Payer>,
+    /// What endpoints said last of each transaction, so that the log tells what is new.
+    told: HashMap<IntentId, Vec<String>>,
+}
+
+/// One transaction, and the right to finish its job.
+struct Followed {
+    intent: IntentId,
+    ticket: JobTicket,
+}
+
+impl Tracker {
+    /// A loop.
+    pub fn new(payer: Arc<Payer>) -> Self {
+        Self { payer, told: HashMap::new() }
+    }
+
+    /// Steps until told to stop.
+    pub async fn run(mut self, shutdown: CancellationToken) -> Result<(), PayError> {
+        step_until(&mut self, &shutdown).await
+    }
+
+    /// Looks at the transactions that are due.
+    pub async fn step(&mut self) -> Result<Tracked, PayError> {
+        let jobs = self.payer.claim(&self.payer.names.track, MAX_INTENTS).await?;
+        if jobs.is_empty() {
+            return Ok(Tracked::Idle);
+        }
+        let tickets: Vec<JobTicket> = jobs.iter().map(|job| job.ticket).collect();
+        let done = self.look_at(jobs).await;
+        if done.is_err() {
+            self.payer.give_back(&tickets).await;
+        }
+        done
+    }
+
+    async fn look_at(&mut self, jobs: Vec<ClaimedJob>) -> Result<Tracked, PayError> {
+        let payer = self.payer.clone();
+        let sight = payer.sight().await?;
+        let followed: Vec<Followed> = jobs.iter().map(followed).collect::<Result<_, _>>()?;
+        let looks = stream::iter(followed).map(|followed| {
+            let (payer, sight) = (&payer, &sight);
+            async move {
+                let step = payer.look(sight, followed.intent).await;
+                (followed, step)
+            }
+        });
+        let looks: Vec<(Followed, Result<Step, PayError>)> = looks.buffered(AT_ONCE).collect().await;
+        let (mut good, mut trouble) = (Vec::new(), None);
+        let (intents, mut failed) = (looks.len(), 0);
+        for (followed, step) in looks {
+            match step {
+                Ok(step) => good.push((followed, step)),
+                Err(error) => {
+                    tracing::debug!(intent = %followed.intent, %error, "a transaction could not be looked at");
+                    // An answer that is missing proves nothing: it is looked at again.
+                    good.push((followed, Step::again()));
+                    failed += 1;
+                    trouble = Some(error);
+                }
+            }
+        }
+        let changed = good.iter().filter(|(_, step)| step.changes()).count();
+        self.commit(&good, &sight).await?;
+        self.send(good).await?;
+        match trouble {
+            // All of them: the endpoint is the trouble, and the loop is to know.
+            Some(error) if failed == intents => Err(error),
+            _ => Ok(Tracked::Looked { intents, changed, failed }),
+        }
+    }
+
+    /// Writes all steps in one commit; where somebody was quicker with one of them, each by itself.
+    async fn commit(&self, steps: &[(Followed, Step)], sight: &Sight) -> Result<(), PayError> {
+        match self.commit_together(steps, sight).await {
+            Err(error) if error.is_overtaken() && steps.len() > 1 => {}
+            done => return done,
+        }
+        for step in steps {
+            match self.commit_together(std::slice::from_ref(step), sight).await {
+                Err(error) if error.is_overtaken() => {
+                    tracing::debug!(intent = %step.0.intent, %error, "a transaction is looked at again");
+                    self.payer.give_back(&[step.0.ticket]).await;
+                }
+                done => done?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn commit_together(&self, steps: &[(Followed, Step)], sight: &Sight) -> Result<(), PayError> {
+        let payer = &self.payer;
+        let now = payer.store.now().await?;
+        let mut page = payer.page();
+        for (followed, step) in steps {
+            page.write(Write::CompleteJob(followed.ticket));
+            step.write(payer, &mut page, sight, now).await?;
+            if step.is_followed_on() {
+                page.write(Write::Enqueue(vec![self.next_look(followed.intent, now)?]));
+            }
+        }
+        let is_news = steps.iter().any(|(_, step)| step.changes());
+        let commit =
+            steps.iter().fold(page.into_commit(), |commit, (followed, _)| commit.under_job(followed.ticket));
+        let commit = if is_news { commit } else { commit.relaxed() };
+        payer.store.commit(commit).await?;
+        Ok(())
+    }
+
+    fn next_look(&self, intent: IntentId, now: Timestamp) -> Result<NewJob, PayError> {
+        let lane = super::names::PayNames::intent_lane(intent)?;
+        let at = now.after(self.payer.options.track_interval);
+        Ok(NewJob { not_before: Some(at), ..NewJob::new(self.payer.names.track.clone(), lane, "{}") })
+    }
+
+    /// Sends what is not in a block, read back from the store.
+    async fn send(&mut self, steps: Vec<(Followed, Step)>) -> Result<(), PayError> {
+        let payer = self.payer.clone();
+        let due: Vec<IntentId> = steps
+            .iter()
+            .filter(|(_, step)| step.is_to_be_sent())
+            .map(|(followed, _)| followed.intent)
+            .collect();
+        let ended = steps.iter().filter(|(_, step)| !step.is_followed_on());
+        ended.for_each(|(followed, _)| {
+            self.told.remove(&followed.intent);
+        });
+        if self.told.len() > MAX_TOLD {
+            self.told.clear();
+        }
+        let sending = stream::iter(due).map(|intent| {
+            let payer = &payer;
+            async move {
+                let attempt: Option<Attempt> = payer.store.attempts(intent).await?.pop();
+                let attempt = attempt.ok_or_else(|| PayError::strange(intent, "it was never signed"))?;
+                let answers = payer.send(&attempt).await;
+                Ok::<_, PayError>((intent, attempt.number, words(&answers)))
+            }
+        });
+        let sent: Vec<_> = sending.buffered(AT_ONCE).collect().await;
+        let mut page: Page = payer.page();
+        let mut is_news = false;
+        for answer in sent {
+            let (intent, number, answers) = answer?;
+            if self.told.get(&intent) != Some(&answers) {
+                page.note("attempt.sent", intent, json!({"number": number, "answers": answers}));
+                self.told.insert(intent, answers);
+                is_news = true;
+            }
+        }
+        if is_news {
+            payer.store.commit(page.into_commit().relaxed()).await?;
+        }
+        Ok(())
+    }
+}
+
+fn followed(job: &ClaimedJob) -> Result<Followed, PayError> {
+    let intent = job.key.as_str().parse().map_err(|error| PayError::strange(&job.queue, error))?;
+    Ok(Followed { intent, ticket: job.ticket })
+}
+
+impl Paced for Tracker {
+    const WHAT: &'static str = "following payouts";
+    type Error = PayError;
+
+    async fn pace(&mut self) -> Result<Duration, PayError> {
+        Ok(match self.step().await? {
+            Tracked::Looked { .. } => Duration::ZERO,
+            Tracked::Idle => self.payer.options.track_interval / 4,
+        })
+    }
+
+    fn retry(error: &PayError) -> RetryAdvice {
+        match error {
+            PayError::Store(StoreError::Closed) => RetryAdvice::Never,
+            error => error.retry(),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Questions to the vault.
+
+use windlass_core::chain::{Address, B256, Bytes, U256};
+use windlass_core::event::LogEvent;
+use windlass_core::payout::ledger::{Inclusion, Payout};
+use windlass_core::payout::submit::{Call, CallOutcome};
+use windlass_core::payout::vault::answer::{self, VaultAnswerError, VaultRecord};
+use windlass_core::payout::vault::calldata::{self, MAX_BATCH, VaultPayout};
+use windlass_core::payout::vault::event::{VaultEvent, filter_of};
+use windlass_core::range::BlockRange;
+use windlass_core::reader::{BlockTag, LogSpan};
+
+use super::error::PayError;
+use super::payer::Payer;
+
+/// What the vault asks of approvals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ApprovalTerms {
+    /// Whose approval it takes; nobody's where the signer was revoked, and then it pays nothing.
+    pub(super) signer: Option<Address>,
+    /// The nonce that is good now.
+    pub(super) nonce: u64,
+}
+
+impl Payer {
+    /// What the vault itself says of requests at a block.
+    pub(super) async fn records(&self, ids: &[B256], at: BlockTag) -> Result<Vec<VaultRecord>, PayError> {
+        let mut records = Vec::with_capacity(ids.len());
+        for ids in ids.chunks(MAX_BATCH) {
+            let told = self.ask(calldata::request_states(ids), at).await?;
+            records.extend(answer::request_states(ids.len(), &told)?);
+        }
+        Ok(records)
+    }
+
+    /// Whose approval the vault wants, if it wants any.
+    pub(super) async fn approval_terms(&self) -> Result<Option<ApprovalTerms>, PayError> {
+        let told = self.ask(calldata::approval_required(), BlockTag::Latest).await?;
+        if !answer::approval_required(&told)? {
+            return Ok(None);
+        }
+        let told = self.ask(calldata::risk_signer(), BlockTag::Latest).await?;
+        let signer = answer::risk_signer(&told)?;
+        let told = self.ask(calldata::approval_nonce(), BlockTag::Latest).await?;
+        Ok(Some(ApprovalTerms { signer, nonce: answer::approval_nonce(&told)? }))
+    }
+
+    /// The vault's first block.
+    pub(super) async fn deployed_at(&self) -> Result<u64, PayError> {
+        let told = self.ask(calldata::deployed_at_block(), BlockTag::Latest).await?;
+        Ok(answer::deployed_at_block(&told)?)
+    }
+
+    /// Where the vault paid a payout, as asked, by its event in the block that it names.
+    pub(super) async fn payment_of(
+        &self,
+        payout: &Payout,
+        block: u64,
+    ) -> Result<Option<Inclusion>, PayError> {
+        Ok(match self.event_of(payout.request.request_id(), block).await? {
+            Some((VaultEvent::PayoutExecuted(paid), at)) if is_as_asked(payout, &paid) => Some(at),
+            _ => None,
+        })
+    }
+
+    async fn event_of(&self, id: B256, block: u64) -> Result<Option<(VaultEvent, Inclusion)>, PayError> {
+        let range = BlockRange { from: block, to: block };
+        let filter = filter_of(self.options.vault.address, &[id]);
+        for log in self.chain.logs(LogSpan::Range(range), &filter).await? {
+            if let Some(event) = VaultEvent::read(self.options.vault, &log)?
+                && event.request_id() == id
+            {
+                return Ok(Some((event, inclusion(&log))));
+            }
+        }
+        Ok(None)
+    }
+
+    /// How much of a token the vault could pay now: what it has, and what its day's limit leaves.
+    pub(super) async fn payable(&self, token: Address) -> Result<U256, PayError> {
+        let told =
+            self.ask_of(token, calldata::balance_of(self.options.vault.address), BlockTag::Latest).await?;
+        let balance = answer::balance_of(&told)?;
+        let told = self.ask(calldata::remaining_today(token), BlockTag::Latest).await?;
+        Ok(balance.min(answer::remaining_today(&told)?))
+    }
+
+    async fn ask(&self, data: Bytes, at: BlockTag) -> Result<Bytes, PayError> {
+        self.ask_of(self.options.vault.address, data, at).await
+    }
+
+    async fn ask_of(&self, contract: Address, data: Bytes, at: BlockTag) -> Result<Bytes, PayError> {
+        let call = Call { from: Address::ZERO, to: Some(contract), data };
+        match self.chain.call(&call, at).await? {
+            CallOutcome::Returned(told) => Ok(told),
+            CallOutcome::Reverted { message, .. } => {
+                Err(VaultAnswerError::Unreadable { what: "answer", reason: message }.into())
+            }
+        }
+    }
+}
+
+/// Whether the vault paid what was asked for: the id is of the key alone.
+pub(super) fn is_as_asked(payout: &Payout, paid: &VaultPayout) -> bool {
+    let request = &payout.request;
+    (request.token, request.to, request.amount) == (paid.token, paid.to, paid.amount)
+}
+
+/// Where a log is.
+pub(super) fn inclusion(log: &LogEvent) -> Inclusion {
+    Inclusion { transaction: log.transaction_hash, block: log.block }
+}

@@ -1,0 +1,250 @@
+//! The devnet behind the port, without a wire, with whatever is to go wrong.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use alloy_primitives::{Address, B256, Bloom, Bytes, U256};
+use async_trait::async_trait;
+use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
+use windlass_core::chain::{BlockHeader, BlockRef, ChainId};
+use windlass_core::event::{LogEvent, Topics};
+use windlass_core::payout::fees::GasFees;
+use windlass_core::payout::submit::{
+    Call, CallOutcome, GasEstimate, NonceTag, SendAnswer, TransactionChain, TransactionReceipt,
+};
+use windlass_core::reader::{
+    BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan, Receipts,
+};
+use windlass_devnet::chain::Chain;
+use windlass_devnet::node::{Node, RpcError};
+
+/// What happens around questions to the chain.
+#[async_trait]
+pub(crate) trait ChainHook: Send + Sync {
+    /// Before a question; an error is answered instead.
+    async fn before(&self, call: &'static str) -> Result<(), ChainError>;
+    /// After it.
+    async fn after(&self, call: &'static str) -> Result<(), ChainError>;
+}
+
+/// Nothing happens.
+pub(crate) struct Calm;
+
+#[async_trait]
+impl ChainHook for Calm {
+    async fn before(&self, _: &'static str) -> Result<(), ChainError> {
+        Ok(())
+    }
+    async fn after(&self, _: &'static str) -> Result<(), ChainError> {
+        Ok(())
+    }
+}
+
+/// The chain, from the inside.
+pub(crate) struct Direct {
+    pub(crate) chain: Chain,
+    pub(crate) hook: Arc<dyn ChainHook>,
+    /// Every form of every transaction that was handed over.
+    pub(crate) sent: Arc<Mutex<Vec<Bytes>>>,
+    /// Transactions that are told of as mined at a height, and are not.
+    pub(crate) lies: Arc<Mutex<BTreeMap<B256, (u64, bool)>>>,
+}
+
+impl Direct {
+    fn ask(&self, method: &str, params: Value) -> Result<Value, RpcError> {
+        let raw = to_raw_value(&params).expect("json");
+        let answer = self.chain.call(method, Some(&raw))?;
+        Ok(serde_json::from_slice(&answer).expect("json"))
+    }
+
+    fn told(&self, method: &str, params: Value) -> Result<Value, ChainError> {
+        self.ask(method, params).map_err(refused)
+    }
+}
+
+fn refused(error: RpcError) -> ChainError {
+    ChainError::new(ChainErrorKind::Refused, error.to_string())
+}
+
+fn number(value: &Value) -> u64 {
+    u64::from_str_radix(value.as_str().expect("a number").trim_start_matches("0x"), 16).expect("a number")
+}
+
+fn read<T: serde::de::DeserializeOwned>(value: &Value) -> T {
+    serde_json::from_value(value.clone()).expect("a value")
+}
+
+fn tag(block: BlockTag) -> Value {
+    match block {
+        BlockTag::Latest => json!("latest"),
+        BlockTag::Safe => json!("safe"),
+        BlockTag::Finalized => json!("finalized"),
+        BlockTag::Number(number) => json!(format!("{number:#x}")),
+        BlockTag::Hash(hash) => json!({"blockHash": hash}),
+    }
+}
+
+fn request(call: &Call) -> Value {
+    json!({"from": call.from, "to": call.to, "data": call.data})
+}
+
+/// The bytes and words of a revert; anything else is trouble.
+fn reverted(error: RpcError) -> Result<(Bytes, String), ChainError> {
+    match &error.data {
+        Some(data) if error.code == 3 => Ok((read(data), error.message)),
+        _ => Err(refused(error)),
+    }
+}
+
+fn log_of(chain: ChainId, log: &Value) -> LogEvent {
+    let topics: Vec<B256> = read(&log["topics"]);
+    LogEvent {
+        chain,
+        block: BlockRef { number: number(&log["blockNumber"]), hash: read(&log["blockHash"]) },
+        log_index: u32::try_from(number(&log["logIndex"])).expect("small"),
+        timestamp_s: log.get("blockTimestamp").filter(|at| !at.is_null()).map_or(0, number),
+        transaction_hash: read(&log["transactionHash"]),
+        address: read(&log["address"]),
+        topics: Topics::new(&topics).expect("four at most"),
+        data: read(&log["data"]),
+    }
+}
+
+#[async_trait]
+impl ChainReader for Direct {
+    async fn chain_id(&self) -> Result<ChainId, ChainError> {
+        Ok(ChainId::new(self.chain.chain_id()).expect("an id"))
+    }
+
+    async fn header(&self, block: BlockTag) -> Result<Option<Header>, ChainError> {
+        self.hook.before("header").await?;
+        let value = match block {
+            BlockTag::Hash(hash) => self.told("eth_getBlockByHash", json!([hash, false]))?,
+            block => self.told("eth_getBlockByNumber", json!([tag(block), false]))?,
+        };
+        self.hook.after("header").await?;
+        if value.is_null() {
+            return Ok(None);
+        }
+        let block = BlockHeader {
+            number: number(&value["number"]),
+            hash: read(&value["hash"]),
+            parent_hash: read(&value["parentHash"]),
+            timestamp_s: number(&value["timestamp"]),
+        };
+        Ok(Some(Header { block, logs_bloom: Box::new(Bloom::ZERO), receipts_root: B256::ZERO }))
+    }
+
+    async fn logs(&self, span: LogSpan, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
+        self.hook.before("logs").await?;
+        let mut wanted = json!({"address": filter.addresses, "topics": filter.topics});
+        match span {
+            LogSpan::Block(hash) => wanted["blockHash"] = json!(hash),
+            LogSpan::Range(range) => {
+                wanted["fromBlock"] = json!(format!("{:#x}", range.from));
+                wanted["toBlock"] = json!(format!("{:#x}", range.to));
+            }
+        }
+        let logs = self.told("eth_getLogs", json!([wanted]))?;
+        self.hook.after("logs").await?;
+        let chain = self.chain_id().await?;
+        Ok(logs.as_array().expect("a list").iter().map(|log| log_of(chain, log)).collect())
+    }
+
+    async fn receipts(&self, _: &BlockHeader) -> Result<Option<Receipts>, ChainError> {
+        Ok(None)
+    }
+
+    async fn code(&self, address: Address, _: BlockTag) -> Result<Bytes, ChainError> {
+        Ok(self.chain.code(address))
+    }
+
+    fn range_size(&self, _: &LogFilter) -> u64 {
+        7
+    }
+}
+
+#[async_trait]
+impl TransactionChain for Direct {
+    async fn call(&self, call: &Call, at: BlockTag) -> Result<CallOutcome, ChainError> {
+        self.hook.before("call").await?;
+        let answer = self.ask("eth_call", json!([request(call), tag(at)]));
+        self.hook.after("call").await?;
+        match answer {
+            Ok(value) => Ok(CallOutcome::Returned(read(&value))),
+            Err(error) => reverted(error).map(|(data, message)| CallOutcome::Reverted { data, message }),
+        }
+    }
+
+    async fn estimate_gas(&self, call: &Call) -> Result<GasEstimate, ChainError> {
+        self.hook.before("estimate_gas").await?;
+        let answer = self.ask("eth_estimateGas", json!([request(call)]));
+        self.hook.after("estimate_gas").await?;
+        match answer {
+            Ok(value) => Ok(GasEstimate::Gas(number(&value))),
+            Err(error) => reverted(error).map(|(data, message)| GasEstimate::Reverted { data, message }),
+        }
+    }
+
+    async fn send(&self, raw: &Bytes) -> Vec<SendAnswer> {
+        if let Err(error) = self.hook.before("send").await {
+            return vec![SendAnswer::Silent(error.message)];
+        }
+        self.sent.lock().expect("whole").push(raw.clone());
+        let answer = match self.ask("eth_sendRawTransaction", json!([raw])) {
+            Ok(_) => SendAnswer::Accepted,
+            Err(error) if error.message.contains("already known") => SendAnswer::Known,
+            Err(error) if error.message.contains("nonce too low") => SendAnswer::NonceTooLow,
+            Err(error) if error.message.contains("replacement") => SendAnswer::Underpriced,
+            Err(error) => SendAnswer::Refused(error.message),
+        };
+        match self.hook.after("send").await {
+            Ok(()) => vec![answer],
+            Err(error) => vec![SendAnswer::Silent(error.message)],
+        }
+    }
+
+    async fn receipt(&self, hash: B256) -> Result<Option<TransactionReceipt>, ChainError> {
+        self.hook.before("receipt").await?;
+        let lie = self.lies.lock().expect("whole").get(&hash).copied();
+        if let Some((number, is_success)) = lie {
+            let block = BlockRef { number, hash: self.chain.block(number).expect("a block").hash() };
+            return Ok(Some(TransactionReceipt { hash, block, is_success, gas_used: 1, contract: None }));
+        }
+        let value = self.told("eth_getTransactionReceipt", json!([hash]))?;
+        self.hook.after("receipt").await?;
+        if value.is_null() {
+            return Ok(None);
+        }
+        Ok(Some(TransactionReceipt {
+            hash,
+            block: BlockRef { number: number(&value["blockNumber"]), hash: read(&value["blockHash"]) },
+            is_success: number(&value["status"]) == 1,
+            gas_used: number(&value["gasUsed"]),
+            contract: None,
+        }))
+    }
+
+    async fn nonce(&self, account: Address, at: NonceTag) -> Result<u64, ChainError> {
+        self.hook.before("nonce").await?;
+        let at = match at {
+            NonceTag::Pending => json!("pending"),
+            NonceTag::Block(block) => tag(block),
+        };
+        let value = self.told("eth_getTransactionCount", json!([account, at]))?;
+        self.hook.after("nonce").await?;
+        Ok(number(&value))
+    }
+
+    async fn gas_fees(&self) -> Result<GasFees, ChainError> {
+        self.hook.before("gas_fees").await?;
+        let block = self.told("eth_getBlockByNumber", json!(["latest", false]))?;
+        self.hook.after("gas_fees").await?;
+        Ok(GasFees::for_base_fee(number(&block["baseFeePerGas"]).into(), 1_000_000_000))
+    }
+
+    async fn balance(&self, account: Address, _: BlockTag) -> Result<U256, ChainError> {
+        Ok(self.chain.balance(account))
+    }
+}

@@ -1,0 +1,391 @@
+//! Random schedules: several workers at once, endpoints and databases that fail before or
+//! after they have done it, reorgs, lost transactions, kills, clocks that jump over
+//! midnight, a vault that is paused and cancels. At the end store, vault and balances agree.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use alloy_primitives::U256;
+use async_trait::async_trait;
+use futures_util::future::join_all;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use tokio::sync::Notify;
+use windlass_core::error::{StoreError, StoreResult};
+use windlass_core::payout::ledger::{IntentState, Payout};
+use windlass_core::payout::state::PayoutState;
+use windlass_core::reader::{ChainError, ChainErrorKind};
+use windlass_devnet::chain::ReorgOptions;
+use windlass_engine::pay::desk::{Asked, DeskError};
+use windlass_testkit::hooked::{HookedStore, StoreHook};
+
+use super::direct::{Calm, ChainHook};
+use super::world::{FINALITY, Process, World, cancelRequestCall, pauseCall, unpauseCall};
+use crate::database::Kind;
+
+/// How many schedules `./test` runs, and how many with `--soak`.
+const SEEDS: u64 = 200;
+const SOAK_SEEDS: u64 = 5_000;
+const POSTGRES_SEEDS: u64 = 10;
+/// How many rounds of trouble a schedule has.
+const ROUNDS: usize = 40;
+/// How many calm rounds everything must be settled in afterwards.
+const MAX_CALM_ROUNDS: usize = 400;
+
+/// Trouble for one process.
+struct Trouble {
+    random: Mutex<StdRng>,
+    /// In a thousand calls so many fail.
+    rate: u32,
+    killed: Notify,
+    tally: Arc<Mutex<BTreeMap<&'static str, u64>>>,
+}
+
+enum What {
+    Nothing,
+    Fails,
+    Dies,
+}
+
+impl Trouble {
+    fn hit(&self, what: &'static str) {
+        *self.tally.lock().expect("whole").entry(what).or_default() += 1;
+    }
+
+    async fn next(&self) -> What {
+        let (what, yields) = {
+            let mut random = self.random.lock().expect("whole");
+            let what = match random.random_range(0..1_000) {
+                number if number < self.rate => What::Fails,
+                999 => What::Dies,
+                _ => What::Nothing,
+            };
+            (what, random.random_range(0..3))
+        };
+        for _ in 0..yields {
+            tokio::task::yield_now().await;
+        }
+        if let What::Dies = what {
+            self.hit("killed");
+            self.killed.notify_one();
+            std::future::pending::<()>().await;
+        }
+        what
+    }
+}
+
+#[async_trait]
+impl StoreHook for Trouble {
+    async fn before(&self, _: &'static str) -> StoreResult<()> {
+        match self.next().await {
+            What::Fails => {
+                self.hit("the database refused");
+                Err(StoreError::Busy)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn after(&self, _: &'static str) -> StoreResult<()> {
+        match self.next().await {
+            What::Fails => {
+                self.hit("the database's answer was lost");
+                Err(StoreError::OutcomeUnknown { place: "here".to_owned() })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl ChainHook for Trouble {
+    async fn before(&self, _: &'static str) -> Result<(), ChainError> {
+        match self.next().await {
+            What::Fails => {
+                self.hit("the endpoint refused");
+                Err(ChainError::new(ChainErrorKind::Unreachable, "reset"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn after(&self, _: &'static str) -> Result<(), ChainError> {
+        match self.next().await {
+            What::Fails => {
+                self.hit("the endpoint's answer was lost");
+                Err(ChainError::new(ChainErrorKind::Unreachable, "timeout"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+struct Worker {
+    process: Process,
+    trouble: Arc<Trouble>,
+}
+
+struct Schedule {
+    world: World,
+    random: StdRng,
+    workers: Vec<Worker>,
+    made: u64,
+    tally: Arc<Mutex<BTreeMap<&'static str, u64>>>,
+}
+
+impl Schedule {
+    async fn new(kind: Kind, seed: u64, tally: Arc<Mutex<BTreeMap<&'static str, u64>>>) -> Self {
+        let mut random = StdRng::seed_from_u64(seed);
+        let batch = [1, 1, 3, 10][random.random_range(0..4)];
+        let is_limited = random.random_bool(0.3);
+        let world = World::new(kind, |options| {
+            options.batch = batch;
+            if is_limited {
+                options.rules.limits.max_daily_total = Some(U256::from(300));
+            }
+        });
+        let world = world.await;
+        let mut schedule = Self { world, random, workers: Vec::new(), made: 0, tally };
+        for _ in 0..schedule.random.random_range(1..=8) {
+            let worker = schedule.worker();
+            schedule.workers.push(worker);
+        }
+        schedule
+    }
+
+    fn worker(&mut self) -> Worker {
+        self.made += 1;
+        let trouble = Arc::new(Trouble {
+            random: Mutex::new(StdRng::seed_from_u64(self.random.random())),
+            rate: [0, 5, 30][self.random.random_range(0..3)],
+            killed: Notify::new(),
+            tally: self.tally.clone(),
+        });
+        let store = Arc::new(HookedStore::new(self.world.store.clone(), trouble.clone()));
+        let signers = self.random.random_range(1..=3);
+        let name = format!("worker-{}", self.made);
+        Worker { process: self.world.process_of(&name, store, trouble.clone(), signers), trouble }
+    }
+
+    fn hit(&self, what: &'static str) {
+        *self.tally.lock().expect("whole").entry(what).or_default() += 1;
+    }
+
+    async fn round(&mut self, number: usize) {
+        self.happen(number).await;
+        let steps = self.workers.iter_mut().map(|worker| {
+            let Worker { process, trouble } = worker;
+            async move {
+                tokio::select! {
+                    biased;
+                    () = trouble.killed.notified() => true,
+                    () = step(process) => false,
+                }
+            }
+        });
+        let killed: Vec<bool> = join_all(steps).await;
+        for (place, is_killed) in killed.into_iter().enumerate() {
+            if is_killed {
+                self.workers[place] = self.worker();
+            }
+        }
+        if self.random.random_bool(0.7) {
+            self.world.chain.mine();
+        }
+        self.world.clock.advance_ms(self.random.random_range(0..4_000));
+    }
+
+    /// Something that is nobody's step.
+    async fn happen(&mut self, number: usize) {
+        match self.random.random_range(0..22) {
+            0..=5 => self.ask(number).await,
+            6 => self.reject().await,
+            7 => {
+                let depth = self.random.random_range(1..FINALITY);
+                let return_to_pool = self.random.random();
+                let options =
+                    ReorgOptions { return_to_pool, fill: self.random.random(), ..ReorgOptions::default() };
+                self.world.chain.reorg(depth, &options).expect("a reorg");
+                self.hit(if return_to_pool { "reorg" } else { "reorg that loses transactions" });
+            }
+            8 => {
+                let forms: Vec<_> = self.world.sent.lock().expect("whole").clone();
+                if let Some(raw) = forms.last()
+                    && self.world.chain.drop_transaction(alloy_primitives::keccak256(raw))
+                {
+                    self.hit("dropped from the pool");
+                }
+            }
+            9 => {
+                self.world.clock.advance_ms(61_000);
+                self.hit("leases ran out");
+            }
+            10 => {
+                self.world.clock.advance_ms(86_400_000 / 2);
+                self.hit("half a day passed");
+            }
+            11 => {
+                if self.world.is_paused() {
+                    self.world.send_as(0, self.world.vault.address, &unpauseCall {});
+                } else {
+                    self.world.send_as(0, self.world.vault.address, &pauseCall {});
+                }
+                self.hit("paused or not");
+            }
+            12 => self.cancel().await,
+            13 => {
+                self.world.chain.mine_many(4);
+                self.hit("blocks in a row");
+            }
+            _ => {}
+        }
+    }
+
+    async fn ask(&mut self, number: usize) {
+        let desk = self.world.desk();
+        for part in 0..self.random.random_range(1..4) {
+            let request =
+                self.world.request(&format!("invoice-{number}-{part}"), self.random.random_range(1..100));
+            let asked = [Asked { request, retry_of: None }];
+            let created = desk.create(&asked, "asker").await.expect("asked");
+            // Two at once, and again: one payout.
+            let id = created[0].payout.id;
+            let (one, other) = tokio::join!(desk.approve(id, "boss"), desk.approve(id, "chief"));
+            assert!(one.is_ok() || other.is_ok());
+            assert_eq!(desk.create(&asked, "asker").await.expect("known")[0].payout.id, id);
+            self.hit("asked for");
+        }
+    }
+
+    async fn reject(&mut self) {
+        let payouts = self.world.payouts().await;
+        if payouts.is_empty() {
+            return;
+        }
+        let payout = &payouts[self.random.random_range(0..payouts.len())];
+        match self.world.desk().reject(payout.id, "boss", "no").await {
+            Ok(_) => self.hit("rejected"),
+            Err(DeskError::NotRejectable(_)) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    async fn cancel(&mut self) {
+        let payouts = self.world.payouts().await;
+        let open: Vec<&Payout> = payouts.iter().filter(|payout| !payout.state.is_end()).collect();
+        if open.is_empty() {
+            return;
+        }
+        let request = open[self.random.random_range(0..open.len())].request.clone();
+        let cancel = cancelRequestCall {
+            requestId: request.request_id(),
+            token: request.token,
+            to: request.to,
+            amount: request.amount,
+        };
+        self.world.send_as(0, self.world.vault.address, &cancel);
+        self.hit("cancelled on the vault");
+    }
+
+    async fn end(mut self) {
+        self.world.chain.mine_many(FINALITY + 2);
+        if self.world.is_paused() {
+            self.world.act(0, self.world.vault.address, &unpauseCall {});
+        }
+        assert!(!self.world.is_paused());
+        self.world.clock.advance_ms(61_000);
+        self.workers.clear();
+        let mut process = self.world.process_of("last", self.world.store.clone(), Arc::new(Calm), 3);
+        for number in 0..MAX_CALM_ROUNDS {
+            self.world.round(&mut process).await;
+            if number % 60 == 59 {
+                // Some wait for tomorrow.
+                self.world.clock.advance_ms(86_400_000 / 2);
+            }
+            if self.world.is_settled().await {
+                break;
+            }
+        }
+        assert!(self.world.is_settled().await, "not settled: {:#?}", self.world.payouts().await);
+        self.world.agrees().await;
+        for payout in self.world.payouts().await {
+            self.is_accounted_for(&payout).await;
+        }
+    }
+
+    /// What was approved was paid, unless the vault or a person said no.
+    async fn is_accounted_for(&self, payout: &Payout) {
+        match payout.state {
+            PayoutState::Confirmed => {}
+            PayoutState::Rejected => {
+                let reason = payout.reason.as_deref().unwrap_or_default();
+                let reasons = ["no", "the request was cancelled on the vault", "maxDailyTotal exceeded"];
+                assert!(reasons.contains(&reason), "{payout:#?}");
+            }
+            PayoutState::Failed => {
+                let intents = self.world.store.intents_of(payout.id).await.expect("read");
+                assert!(intents.iter().all(|intent| !intent.state.is_live()), "{payout:#?}");
+                assert!(intents.iter().any(|intent| {
+                    matches!(intent.state, IntentState::Reverted | IntentState::Displaced)
+                }));
+            }
+            state => panic!("{state}: {payout:#?}"),
+        }
+    }
+}
+
+async fn step(process: &mut Process) {
+    for submitter in &mut process.submitters {
+        let _ = submitter.step().await;
+    }
+    let _ = process.tracker.step().await;
+}
+
+async fn run(kind: Kind, seeds: std::ops::Range<u64>) {
+    let tally = Arc::new(Mutex::new(BTreeMap::new()));
+    for seed in seeds {
+        let mut schedule = Schedule::new(kind, seed, tally.clone()).await;
+        for number in 0..ROUNDS {
+            schedule.round(number).await;
+        }
+        schedule.end().await;
+    }
+    let tally = tally.lock().expect("whole");
+    println!("{tally:#?}");
+    for kind in [
+        "asked for",
+        "rejected",
+        "cancelled on the vault",
+        "killed",
+        "reorg",
+        "reorg that loses transactions",
+        "dropped from the pool",
+        "leases ran out",
+        "half a day passed",
+        "the database refused",
+        "the database's answer was lost",
+        "the endpoint refused",
+        "the endpoint's answer was lost",
+    ] {
+        assert!(tally.contains_key(kind), "{kind} never happened");
+    }
+}
+
+fn seeds() -> u64 {
+    if std::env::var_os("WINDLASS_SOAK").is_some() { SOAK_SEEDS } else { SEEDS }
+}
+
+#[tokio::test]
+async fn random_schedules_pay_each_payout_at_most_once_first_half() {
+    run(Kind::Sqlite, 0..seeds() / 2).await;
+}
+
+#[tokio::test]
+async fn random_schedules_pay_each_payout_at_most_once_second_half() {
+    run(Kind::Sqlite, seeds() / 2..seeds()).await;
+}
+
+#[tokio::test]
+async fn random_schedules_on_postgres() {
+    run(Kind::Postgres, 10_000..10_000 + POSTGRES_SEEDS).await;
+}

@@ -1,0 +1,49 @@
+//! Keys of the API.
+
+use tokio_postgres::Row;
+use windlass_core::chain::B256;
+use windlass_core::payout::ledger::ApiKey;
+
+use super::put_rows;
+use super::value::optional_timestamp;
+use crate::error::Outcome;
+use crate::row::{get, hash, name, timestamp};
+use crate::tx::Tx;
+
+const INSERT: &str = "INSERT INTO api_key (name, version, role, hash, created_at_ms, revoked_at_ms) \
+     VALUES ($1, 1, $2, $3, $4, $5)";
+const UPDATE: &str =
+    "UPDATE api_key SET version = $2, revoked_at_ms = $3 WHERE name = $1 AND version + 1 = $2";
+
+pub(super) async fn put(tx: &Tx, key: &ApiKey) -> Outcome<()> {
+    let what = || format!("API key {}", key.name);
+    let revoked = key.revoked_at.map(|at| at.as_ms());
+    if key.version > 1 {
+        return put_rows(tx, what, 1, UPDATE, &[&key.name, &key.version, &revoked]).await;
+    }
+    let (role, hash) = (key.role.as_str(), key.hash);
+    let params: [crate::tx::Param<'_>; 5] =
+        [&key.name, &role, &hash.as_slice(), &key.created_at.as_ms(), &revoked];
+    put_rows(tx, what, 1, INSERT, &params).await
+}
+
+pub(super) async fn find(tx: &Tx, hash: B256) -> Outcome<Option<ApiKey>> {
+    let sql = "SELECT name, version, role, hash, created_at_ms, revoked_at_ms FROM api_key WHERE hash = $1";
+    tx.query_opt(sql, &[&hash.as_slice()]).await?.map(|row| read(&row)).transpose()
+}
+
+pub(super) async fn list(tx: &Tx) -> Outcome<Vec<ApiKey>> {
+    let sql = "SELECT name, version, role, hash, created_at_ms, revoked_at_ms FROM api_key ORDER BY name";
+    tx.query(sql, &[]).await?.iter().map(read).collect()
+}
+
+fn read(row: &Row) -> Outcome<ApiKey> {
+    Ok(ApiKey {
+        name: get(row, 0)?,
+        version: get(row, 1)?,
+        role: name(row, 2)?,
+        hash: hash(row, 3)?,
+        created_at: timestamp(row, 4)?,
+        revoked_at: optional_timestamp(row, 5)?,
+    })
+}

@@ -1,0 +1,171 @@
+//! Transactions and their signed forms.
+
+use tokio_postgres::Row;
+use windlass_core::payout::fees::GasFees;
+use windlass_core::payout::ledger::{Attempt, Intent, IntentId, IntentState};
+use windlass_core::payout::request::PayoutId;
+
+use super::put_rows;
+use super::value::{chain, inclusion, number};
+use crate::error::Outcome;
+use crate::row::{address, damaged, get, hash, signed, timestamp, unsigned};
+use crate::tx::Tx;
+
+const UPDATE: &str = "UPDATE intent SET version = $4, state = $5, updated_at_ms = $6, attempts = $7, \
+         signed_at_block = $8, transaction_hash = $9, block_number = $10, block_hash = $11 \
+     WHERE chain_id = $1 AND signer = $2 AND nonce = $3 AND version + 1 = $4";
+const INSERT: &str = "INSERT INTO intent (chain_id, signer, nonce, version, recipient, data, gas_limit, \
+         created_at_ms, state, updated_at_ms, attempts, signed_at_block) \
+     VALUES ($1, $2, $3, 1, $4, $5, $6, $7, $8, $9, $10, $11)";
+const INSERT_PAYOUTS: &str = "INSERT INTO intent_payout (chain_id, signer, nonce, place, payout_id) \
+     SELECT $1, $2, $3, r.place - 1, r.id FROM unnest($4::text[]) WITH ORDINALITY AS r (id, place)";
+const INSERT_ATTEMPT: &str = "INSERT INTO attempt (chain_id, signer, nonce, number, hash, max_fee, \
+         priority_fee, raw, created_at_ms) \
+     VALUES ($1, $2, $3, $4, $5, $6::text::numeric, $7::text::numeric, $8, $9)";
+
+/// Makes transactions, or replaces them by the version that follows.
+pub(super) async fn put(tx: &Tx, intents: &[Intent]) -> Outcome<()> {
+    for intent in intents {
+        if intent.version == 1 { insert(tx, intent).await? } else { update(tx, intent).await? }
+    }
+    Ok(())
+}
+
+async fn update(tx: &Tx, intent: &Intent) -> Outcome<()> {
+    let at = intent.inclusion.as_ref();
+    put_rows(
+        tx,
+        || format!("transaction {}", intent.id),
+        1,
+        UPDATE,
+        &[
+            &intent.id.chain.as_i64(),
+            &intent.id.signer.as_slice(),
+            &signed("nonce", intent.id.nonce)?,
+            &intent.version,
+            &intent.state.as_str(),
+            &intent.updated_at.as_ms(),
+            &i64::from(intent.attempts),
+            &signed("block", intent.signed_at_block)?,
+            &at.map(|at| at.transaction.as_slice()),
+            &at.map(|at| signed("block", at.block.number)).transpose()?,
+            &at.map(|at| at.block.hash.as_slice()),
+        ],
+    )
+    .await
+}
+
+async fn insert(tx: &Tx, intent: &Intent) -> Outcome<()> {
+    let (chain, nonce) = (intent.id.chain.as_i64(), signed("nonce", intent.id.nonce)?);
+    let signer = intent.id.signer.as_slice();
+    put_rows(
+        tx,
+        || format!("transaction {}", intent.id),
+        1,
+        INSERT,
+        &[
+            &chain,
+            &signer,
+            &nonce,
+            &intent.to.as_slice(),
+            &&intent.data[..],
+            &signed("gas limit", intent.gas_limit)?,
+            &intent.created_at.as_ms(),
+            &intent.state.as_str(),
+            &intent.updated_at.as_ms(),
+            &i64::from(intent.attempts),
+            &signed("block", intent.signed_at_block)?,
+        ],
+    )
+    .await?;
+    let payouts: Vec<String> = intent.payouts.iter().map(PayoutId::to_string).collect();
+    let what = || format!("the live transaction of what {} pays", intent.id);
+    put_rows(tx, what, payouts.len(), INSERT_PAYOUTS, &[&chain, &signer, &nonce, &payouts]).await
+}
+
+/// Keeps signed forms.
+pub(super) async fn put_attempts(tx: &Tx, attempts: &[Attempt]) -> Outcome<()> {
+    for attempt in attempts {
+        put_rows(
+            tx,
+            || format!("attempt {} of transaction {}", attempt.number, attempt.intent),
+            1,
+            INSERT_ATTEMPT,
+            &[
+                &attempt.intent.chain.as_i64(),
+                &attempt.intent.signer.as_slice(),
+                &signed("nonce", attempt.intent.nonce)?,
+                &i64::from(attempt.number),
+                &attempt.hash.as_slice(),
+                &attempt.fees.max_fee.to_string(),
+                &attempt.fees.priority_fee.to_string(),
+                &&attempt.raw[..],
+                &attempt.created_at.as_ms(),
+            ],
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+pub(super) async fn find(tx: &Tx, id: IntentId) -> Outcome<Option<Intent>> {
+    let sql = "SELECT chain_id, signer, nonce, version, recipient, data, gas_limit, created_at_ms, state, \
+                   updated_at_ms, attempts, signed_at_block, transaction_hash, block_number, block_hash, \
+                   ARRAY(SELECT payout_id FROM intent_payout p WHERE p.chain_id = i.chain_id \
+                       AND p.signer = i.signer AND p.nonce = i.nonce ORDER BY place) \
+               FROM intent i WHERE chain_id = $1 AND signer = $2 AND nonce = $3";
+    let params = (id.chain.as_i64(), id.signer, signed("nonce", id.nonce)?);
+    let row = tx.query_opt(sql, &[&params.0, &params.1.as_slice(), &params.2]).await?;
+    row.map(|row| read(&row)).transpose()
+}
+
+pub(super) async fn of_payout(tx: &Tx, payout: PayoutId) -> Outcome<Vec<Intent>> {
+    let sql = "SELECT chain_id, signer, nonce FROM intent_payout WHERE payout_id = $1 \
+               ORDER BY chain_id, signer, nonce";
+    let mut intents = Vec::new();
+    for row in tx.query(sql, &[&payout.to_string()]).await? {
+        let id = IntentId { chain: chain(&row, 0)?, signer: address(&row, 1)?, nonce: unsigned(&row, 2)? };
+        intents.extend(find(tx, id).await?);
+    }
+    Ok(intents)
+}
+
+pub(super) async fn attempts(tx: &Tx, intent: IntentId) -> Outcome<Vec<Attempt>> {
+    let sql = "SELECT number, hash, max_fee::text, priority_fee::text, raw, created_at_ms FROM attempt \
+               WHERE chain_id = $1 AND signer = $2 AND nonce = $3 ORDER BY number";
+    let params = (intent.chain.as_i64(), intent.signer, signed("nonce", intent.nonce)?);
+    let rows = tx.query(sql, &[&params.0, &params.1.as_slice(), &params.2]).await?;
+    let read = |row| {
+        Ok(Attempt {
+            intent,
+            number: unsigned(row, 0)?,
+            hash: hash(row, 1)?,
+            fees: GasFees { max_fee: number(row, 2)?, priority_fee: number(row, 3)? },
+            raw: get::<Vec<u8>>(row, 4)?.into(),
+            created_at: timestamp(row, 5)?,
+        })
+    };
+    rows.iter().map(read).collect()
+}
+
+fn read(row: &Row) -> Outcome<Intent> {
+    let payouts: Vec<&str> = get(row, 15)?;
+    let state: &str = get(row, 8)?;
+    Ok(Intent {
+        id: IntentId { chain: chain(row, 0)?, signer: address(row, 1)?, nonce: unsigned(row, 2)? },
+        version: get(row, 3)?,
+        to: address(row, 4)?,
+        data: get::<Vec<u8>>(row, 5)?.into(),
+        gas_limit: unsigned(row, 6)?,
+        payouts: payouts
+            .into_iter()
+            .map(|id| id.parse().map_err(|_| damaged(format!("{id} is no payout's id"))))
+            .collect::<Outcome<_>>()?,
+        created_at: timestamp(row, 7)?,
+        state: IntentState::named(state).ok_or_else(|| damaged(format!("{state} is no state")))?,
+        updated_at: timestamp(row, 9)?,
+        attempts: unsigned(row, 10)?,
+        signed_at_block: unsigned(row, 11)?,
+        inclusion: inclusion(row, 12)?,
+    })
+}

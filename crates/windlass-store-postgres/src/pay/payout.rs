@@ -1,0 +1,232 @@
+//! Payouts.
+
+use serde_json::{Value, json};
+use tokio_postgres::Row;
+use windlass_core::chain::{Address, U256};
+use windlass_core::error::StoreResult;
+use windlass_core::payout::day::UtcDay;
+use windlass_core::payout::ledger::{Hold, Payout};
+use windlass_core::payout::request::{IdempotencyKey, PayoutRequest, VaultRef};
+use windlass_core::payout::state::PayoutState;
+use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery};
+use windlass_core::time::Timestamp;
+
+use super::put_rows;
+use super::value::{chain, hex, inclusion, intent_id, number, optional_timestamp};
+use crate::error::Outcome;
+use crate::row::{address, damaged, get, name, optional_name, signed, timestamp, unsigned};
+use crate::tx::Tx;
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, version, key, chain_id, vault, token, recipient, amount::text, created_by, \
+                 created_at_ms, retry_of, state, updated_at_ms, reason, hold_reason, hold_until_ms, \
+                 budget_day, intent_signer, intent_nonce, transaction_hash, block_number, block_hash, \
+                 submitted_at_ms, confirmed_at_ms, finalized_at_ms FROM payout ",
+            $rest
+        )
+    };
+}
+
+const INSERT: &str = "INSERT INTO payout (id, version, key, request_id, chain_id, vault, token, recipient, \
+         amount, created_by, created_at_ms, retry_of, state, updated_at_ms) \
+     SELECT id, 1, key, decode(request_id, 'hex'), chain_id, decode(vault, 'hex'), decode(token, 'hex'), \
+         decode(recipient, 'hex'), amount::numeric, created_by, created_at_ms, retry_of, state, updated_at_ms \
+     FROM jsonb_to_recordset($1::text::jsonb) AS r (id text, key text, request_id text, chain_id bigint, \
+         vault text, token text, recipient text, amount text, created_by text, created_at_ms bigint, \
+         retry_of text, state text, updated_at_ms bigint) \
+     ORDER BY id";
+
+/// In the order of ids, so that two commits do not lock each other out.
+const LOCK: &str = "SELECT 1 FROM payout WHERE id = ANY($1) ORDER BY id FOR UPDATE";
+
+const UPDATE: &str = "UPDATE payout p SET version = r.version, state = r.state, \
+         updated_at_ms = r.updated_at_ms, reason = r.reason, hold_reason = r.hold_reason, \
+         hold_until_ms = r.hold_until_ms, budget_day = r.budget_day, \
+         intent_signer = decode(r.intent_signer, 'hex'), intent_nonce = r.intent_nonce, \
+         transaction_hash = decode(r.transaction_hash, 'hex'), block_number = r.block_number, \
+         block_hash = decode(r.block_hash, 'hex'), submitted_at_ms = r.submitted_at_ms, \
+         confirmed_at_ms = r.confirmed_at_ms, finalized_at_ms = r.finalized_at_ms \
+     FROM jsonb_to_recordset($1::text::jsonb) AS r (id text, version bigint, state text, \
+         updated_at_ms bigint, reason text, hold_reason text, hold_until_ms bigint, budget_day bigint, \
+         intent_signer text, intent_nonce bigint, transaction_hash text, block_number bigint, \
+         block_hash text, submitted_at_ms bigint, confirmed_at_ms bigint, finalized_at_ms bigint) \
+     WHERE p.id = r.id AND p.version = r.version - 1";
+
+/// Makes payouts, or replaces them by the version that follows. A statement takes no
+/// row twice, so a payout that comes again begins the next one.
+pub(super) async fn put(tx: &Tx, payouts: &[Payout]) -> Outcome<()> {
+    let mut rest = payouts;
+    while let Some(first) = rest.first() {
+        let is_new = first.version == 1;
+        let mut seen = std::collections::HashSet::new();
+        let run =
+            rest.iter().take_while(|next| (next.version == 1) == is_new && seen.insert(next.id)).count();
+        let (run, behind) = rest.split_at(run);
+        if is_new {
+            insert(tx, run).await?
+        } else {
+            update(tx, run).await?
+        }
+        rest = behind;
+    }
+    Ok(())
+}
+
+async fn insert(tx: &Tx, payouts: &[Payout]) -> Outcome<()> {
+    let rows = Value::Array(payouts.iter().map(asked).collect()).to_string();
+    let what = || format!("payout {} or its key, or one of those with it", payouts[0].id);
+    put_rows(tx, what, payouts.len(), INSERT, &[&rows]).await
+}
+
+async fn update(tx: &Tx, payouts: &[Payout]) -> Outcome<()> {
+    if payouts.len() > 1 {
+        let ids: Vec<String> = payouts.iter().map(|payout| payout.id.to_string()).collect();
+        tx.query(LOCK, &[&ids]).await?;
+    }
+    let rows: Vec<Value> = payouts.iter().map(stands).collect::<StoreResult<_>>()?;
+    let what = || match payouts {
+        [one] => format!("payout {}", one.id),
+        many => format!("payout {} or one of the {} with it", many[0].id, many.len() - 1),
+    };
+    put_rows(tx, what, payouts.len(), UPDATE, &[&Value::Array(rows).to_string()]).await
+}
+
+/// What never changes.
+fn asked(payout: &Payout) -> Value {
+    let request = &payout.request;
+    json!({
+        "id": payout.id,
+        "key": request.key,
+        "request_id": hex(request.request_id()),
+        "chain_id": request.vault.chain.as_i64(),
+        "vault": hex(request.vault.address),
+        "token": hex(request.token),
+        "recipient": hex(request.to),
+        "amount": request.amount.to_string(),
+        "created_by": payout.created_by,
+        "created_at_ms": payout.created_at.as_ms(),
+        "retry_of": payout.retry_of,
+        "state": payout.state.as_str(),
+        "updated_at_ms": payout.updated_at.as_ms(),
+    })
+}
+
+/// What changes.
+fn stands(payout: &Payout) -> StoreResult<Value> {
+    let ms = |at: Option<Timestamp>| at.map(Timestamp::as_ms);
+    let at = payout.inclusion.as_ref();
+    Ok(json!({
+        "id": payout.id,
+        "version": payout.version,
+        "state": payout.state.as_str(),
+        "updated_at_ms": payout.updated_at.as_ms(),
+        "reason": payout.reason,
+        "hold_reason": payout.hold.as_ref().map(|hold| &hold.reason),
+        "hold_until_ms": payout.hold.as_ref().and_then(|hold| ms(hold.until)),
+        "budget_day": payout.budget_day.map(|day| day.0),
+        "intent_signer": payout.intent.map(|intent| hex(intent.signer)),
+        "intent_nonce": payout.intent.map(|intent| signed("nonce", intent.nonce)).transpose()?,
+        "transaction_hash": at.map(|at| hex(at.transaction)),
+        "block_number": at.map(|at| signed("block", at.block.number)).transpose()?,
+        "block_hash": at.map(|at| hex(at.block.hash)),
+        "submitted_at_ms": ms(payout.submitted_at),
+        "confirmed_at_ms": ms(payout.confirmed_at),
+        "finalized_at_ms": ms(payout.finalized_at),
+    }))
+}
+
+pub(super) async fn of_ids(tx: &Tx, ids: &[String]) -> Outcome<Vec<Payout>> {
+    read_all(&tx.query(select!("WHERE id = ANY($1) ORDER BY id"), &[&ids]).await?)
+}
+
+pub(super) async fn of_keys(tx: &Tx, keys: &[&str]) -> Outcome<Vec<Payout>> {
+    read_all(&tx.query(select!("WHERE key = ANY($1) ORDER BY id"), &[&keys]).await?)
+}
+
+pub(super) async fn of_requests(tx: &Tx, ids: &[&[u8]]) -> Outcome<Vec<Payout>> {
+    read_all(&tx.query(select!("WHERE request_id = ANY($1) ORDER BY id"), &[&ids]).await?)
+}
+
+/// A page of payouts.
+pub(super) async fn list(tx: &Tx, query: &PayoutQuery) -> Outcome<Vec<Payout>> {
+    let after = query.after.map(|id| id.to_string()).unwrap_or_default();
+    let limit = i64::from(query.limit.min(MAX_PAYOUT_PAGE));
+    let state = query.state.map(PayoutState::as_str);
+    let retry_of = query.retry_of.map(|id| id.to_string());
+    let rows = match (state, retry_of) {
+        (None, None) => tx.query(select!("WHERE id > $1 ORDER BY id LIMIT $2"), &[&after, &limit]).await?,
+        (Some(state), None) => {
+            let sql = select!("WHERE state = $3 AND id > $1 ORDER BY id LIMIT $2");
+            tx.query(sql, &[&after, &limit, &state]).await?
+        }
+        (state, Some(old)) => {
+            let sql = select!(
+                "WHERE retry_of = $3 AND id > $1 AND state = COALESCE($4, state) ORDER BY id LIMIT $2"
+            );
+            tx.query(sql, &[&after, &limit, &old, &state]).await?
+        }
+    };
+    read_all(&rows)
+}
+
+/// How many payouts stand where.
+pub(super) async fn count(tx: &Tx) -> Outcome<Vec<(PayoutState, u64)>> {
+    let rows = tx.query("SELECT state, count(*) FROM payout GROUP BY state", &[]).await?;
+    let mut counts: Vec<(PayoutState, u64)> =
+        rows.iter().map(|row| Ok((name(row, 0)?, unsigned(row, 1)?))).collect::<Outcome<_>>()?;
+    counts.sort_unstable();
+    Ok(counts)
+}
+
+/// Whether a vault has a confirmed payout to somebody.
+pub(super) async fn has_paid(tx: &Tx, vault: VaultRef, to: Address) -> Outcome<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM payout \
+               WHERE chain_id = $1 AND vault = $2 AND recipient = $3 AND state = 'CONFIRMED')";
+    let row = tx.query_one(sql, &[&vault.chain.as_i64(), &vault.address.as_slice(), &to.as_slice()]).await?;
+    get(&row, 0)
+}
+
+/// How much of a token is submitted and not in a block yet.
+pub(super) async fn open_total(tx: &Tx, vault: VaultRef, token: Address) -> Outcome<U256> {
+    let sql = "SELECT LEAST(COALESCE(sum(amount), 0), 2::numeric ^ 256 - 1)::numeric(78, 0)::text FROM payout \
+               WHERE state = 'SUBMITTED' AND block_number IS NULL AND chain_id = $1 AND vault = $2 AND token = $3";
+    let params = (vault.chain.as_i64(), vault.address, token);
+    let row = tx.query_one(sql, &[&params.0, &params.1.as_slice(), &params.2.as_slice()]).await?;
+    number(&row, 0)
+}
+
+fn read_all(rows: &[Row]) -> Outcome<Vec<Payout>> {
+    rows.iter().map(read).collect()
+}
+
+fn read(row: &Row) -> Outcome<Payout> {
+    let vault = VaultRef { chain: chain(row, 3)?, address: address(row, 4)? };
+    let key = IdempotencyKey::new(get::<String>(row, 2)?).map_err(|error| damaged(error.to_string()))?;
+    let until = optional_timestamp(row, 15)?;
+    Ok(Payout {
+        id: name(row, 0)?,
+        version: get(row, 1)?,
+        request: PayoutRequest {
+            vault,
+            token: address(row, 5)?,
+            to: address(row, 6)?,
+            amount: number(row, 7)?,
+            key,
+        },
+        created_by: get(row, 8)?,
+        created_at: timestamp(row, 9)?,
+        retry_of: optional_name(row, 10)?,
+        state: name(row, 11)?,
+        updated_at: timestamp(row, 12)?,
+        reason: get(row, 13)?,
+        hold: get::<Option<String>>(row, 14)?.map(|reason| Hold { reason, until }),
+        budget_day: get::<Option<i64>>(row, 16)?.map(UtcDay),
+        intent: intent_id(row, vault.chain, 17)?,
+        inclusion: inclusion(row, 19)?,
+        submitted_at: optional_timestamp(row, 22)?,
+        confirmed_at: optional_timestamp(row, 23)?,
+        finalized_at: optional_timestamp(row, 24)?,
+    })
+}

@@ -1,0 +1,61 @@
+//! Keys of the API.
+
+use rusqlite::Row;
+use windlass_core::chain::B256;
+use windlass_core::error::StoreResult;
+use windlass_core::payout::ledger::ApiKey;
+
+use super::put_one;
+use super::value::{optional_timestamp, text};
+use crate::error::Translate;
+use crate::row::{get, hash, timestamp};
+use crate::writer::Tx;
+
+const COLUMNS: &str = "name, version, role, hash, created_at_ms, revoked_at_ms";
+
+pub(super) fn put(tx: &Tx<'_>, key: &ApiKey) -> StoreResult<()> {
+    let what = || format!("API key {}", key.name);
+    let revoked = key.revoked_at.map(|at| at.as_ms());
+    if key.version == 1 {
+        return put_one(
+            tx,
+            what,
+            "INSERT INTO api_key (name, version, role, hash, created_at_ms, revoked_at_ms) \
+             VALUES (?1, 1, ?2, ?3, ?4, ?5)",
+            (&key.name, key.role.as_str(), key.hash.as_slice(), key.created_at.as_ms(), revoked),
+        );
+    }
+    put_one(
+        tx,
+        what,
+        "UPDATE api_key SET version = ?2, revoked_at_ms = ?3 WHERE name = ?1 AND version = ?2 - 1",
+        (&key.name, key.version, revoked),
+    )
+}
+
+pub(super) fn find(tx: &Tx<'_>, hash: B256) -> StoreResult<Option<ApiKey>> {
+    let mut statement = tx.prepare(&format!("SELECT {COLUMNS} FROM api_key WHERE hash = ?1"))?;
+    let mut rows = statement.query([hash.as_slice()]).translate()?;
+    rows.next().translate()?.map(read).transpose()
+}
+
+pub(super) fn list(tx: &Tx<'_>) -> StoreResult<Vec<ApiKey>> {
+    let mut statement = tx.prepare(&format!("SELECT {COLUMNS} FROM api_key ORDER BY name"))?;
+    let mut rows = statement.query([]).translate()?;
+    let mut keys = Vec::new();
+    while let Some(row) = rows.next().translate()? {
+        keys.push(read(row)?);
+    }
+    Ok(keys)
+}
+
+fn read(row: &Row<'_>) -> StoreResult<ApiKey> {
+    Ok(ApiKey {
+        name: get(row, 0)?,
+        version: get(row, 1)?,
+        role: text(row, 2)?,
+        hash: hash(row, 3)?,
+        created_at: timestamp(row, 4)?,
+        revoked_at: optional_timestamp(row, 5)?,
+    })
+}

@@ -1,0 +1,66 @@
+//! The audit log. There is one writer, so the last row is the head.
+
+use rusqlite::Row;
+use windlass_core::error::StoreResult;
+use windlass_core::payout::audit::{AuditEntry, AuditHead, AuditKey, AuditRow};
+use windlass_core::payout::store::{AuditQuery, MAX_PAYOUT_PAGE};
+
+use super::put_one;
+use crate::error::Translate;
+use crate::row::{get, hash, timestamp};
+use crate::writer::Tx;
+
+/// Chains entries to the log's end.
+pub(super) fn append(tx: &Tx<'_>, key: &AuditKey, entries: &[AuditEntry]) -> StoreResult<()> {
+    let mut head = head(tx)?;
+    for entry in entries {
+        let row = key.row(head, tx.now, entry.clone());
+        head = AuditHead::of(&row);
+        put_one(
+            tx,
+            || format!("entry {} of the audit log", row.seq),
+            "INSERT INTO audit (seq, at_ms, actor, action, subject, detail, mac) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            rusqlite::params![
+                row.seq,
+                row.at.as_ms(),
+                row.entry.actor,
+                row.entry.action,
+                row.entry.subject,
+                row.entry.detail,
+                row.mac.as_slice(),
+            ],
+        )?;
+    }
+    Ok(())
+}
+
+pub(super) fn head(tx: &Tx<'_>) -> StoreResult<AuditHead> {
+    let mut statement = tx.prepare("SELECT seq, mac FROM audit ORDER BY seq DESC LIMIT 1")?;
+    let mut rows = statement.query([]).translate()?;
+    match rows.next().translate()? {
+        Some(row) => Ok(AuditHead { seq: get(row, 0)?, mac: hash(row, 1)? }),
+        None => Ok(AuditHead::default()),
+    }
+}
+
+pub(super) fn list(tx: &Tx<'_>, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {
+    let of_subject = if query.subject.is_some() { "subject = ?3" } else { "?3 IS NULL" };
+    let mut statement = tx.prepare(&format!(
+        "SELECT seq, at_ms, actor, action, subject, detail, mac FROM audit \
+         WHERE seq > ?1 AND {of_subject} ORDER BY seq LIMIT ?2"
+    ))?;
+    let limit = query.limit.min(MAX_PAYOUT_PAGE);
+    let mut rows = statement.query((query.after, limit, query.subject.as_deref())).translate()?;
+    let mut entries = Vec::new();
+    while let Some(row) = rows.next().translate()? {
+        entries.push(read(row)?);
+    }
+    Ok(entries)
+}
+
+fn read(row: &Row<'_>) -> StoreResult<AuditRow> {
+    let entry =
+        AuditEntry { actor: get(row, 2)?, action: get(row, 3)?, subject: get(row, 4)?, detail: get(row, 5)? };
+    Ok(AuditRow { seq: get(row, 0)?, at: timestamp(row, 1)?, entry, mac: hash(row, 6)? })
+}

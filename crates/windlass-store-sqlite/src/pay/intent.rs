@@ -1,0 +1,173 @@
+//! Transactions and their signed forms.
+
+use rusqlite::Row;
+use windlass_core::error::StoreResult;
+use windlass_core::payout::fees::GasFees;
+use windlass_core::payout::ledger::{Attempt, Intent, IntentId, IntentState};
+use windlass_core::payout::request::PayoutId;
+
+use super::put_one;
+use super::value::{InclusionColumns, bytes_of, chain, fee, inclusion, text};
+use crate::error::Translate;
+use crate::row::{address, damaged, get, hash, signed, timestamp, unsigned};
+use crate::writer::Tx;
+
+const COLUMNS: &str = "chain_id, signer, nonce, version, recipient, data, gas_limit, created_at_ms, state, \
+     updated_at_ms, attempts, signed_at_block, transaction_hash, block_number, block_hash";
+
+/// Makes a transaction, or replaces it by the version that follows.
+pub(super) fn put(tx: &Tx<'_>, intent: &Intent) -> StoreResult<()> {
+    if intent.version == 1 {
+        return insert(tx, intent);
+    }
+    let at = InclusionColumns::of(intent.inclusion.as_ref())?;
+    put_one(
+        tx,
+        || format!("transaction {}", intent.id),
+        "UPDATE intent SET version = ?4, state = ?5, updated_at_ms = ?6, attempts = ?7, signed_at_block = ?8, \
+             transaction_hash = ?9, block_number = ?10, block_hash = ?11 \
+         WHERE chain_id = ?1 AND signer = ?2 AND nonce = ?3 AND version = ?4 - 1",
+        rusqlite::params![
+            intent.id.chain.as_i64(),
+            bytes_of(&intent.id.signer),
+            signed("nonce", intent.id.nonce)?,
+            intent.version,
+            intent.state.as_str(),
+            intent.updated_at.as_ms(),
+            intent.attempts,
+            signed("block", intent.signed_at_block)?,
+            at.transaction,
+            at.number,
+            at.block,
+        ],
+    )
+}
+
+fn insert(tx: &Tx<'_>, intent: &Intent) -> StoreResult<()> {
+    let (chain, signer) = (intent.id.chain.as_i64(), bytes_of(&intent.id.signer));
+    let nonce = signed("nonce", intent.id.nonce)?;
+    put_one(
+        tx,
+        || format!("transaction {}", intent.id),
+        "INSERT INTO intent (chain_id, signer, nonce, version, recipient, data, gas_limit, created_at_ms, \
+             state, updated_at_ms, attempts, signed_at_block) \
+         VALUES (?1, ?2, ?3, 1, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        rusqlite::params![
+            chain,
+            signer,
+            nonce,
+            bytes_of(&intent.to),
+            &intent.data[..],
+            signed("gas limit", intent.gas_limit)?,
+            intent.created_at.as_ms(),
+            intent.state.as_str(),
+            intent.updated_at.as_ms(),
+            intent.attempts,
+            signed("block", intent.signed_at_block)?,
+        ],
+    )?;
+    for (place, payout) in (0_i64..).zip(&intent.payouts) {
+        put_one(
+            tx,
+            || format!("the live transaction of payout {payout}"),
+            "INSERT INTO intent_payout (chain_id, signer, nonce, place, payout_id) VALUES (?1, ?2, ?3, ?4, ?5)",
+            (chain, signer, nonce, place, payout.to_string()),
+        )?;
+    }
+    Ok(())
+}
+
+/// Keeps a signed form.
+pub(super) fn put_attempt(tx: &Tx<'_>, attempt: &Attempt) -> StoreResult<()> {
+    put_one(
+        tx,
+        || format!("attempt {} of transaction {}", attempt.number, attempt.intent),
+        "INSERT INTO attempt (chain_id, signer, nonce, number, hash, max_fee, priority_fee, raw, created_at_ms) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        rusqlite::params![
+            attempt.intent.chain.as_i64(),
+            bytes_of(&attempt.intent.signer),
+            signed("nonce", attempt.intent.nonce)?,
+            attempt.number,
+            attempt.hash.as_slice(),
+            attempt.fees.max_fee.to_be_bytes(),
+            attempt.fees.priority_fee.to_be_bytes(),
+            &attempt.raw[..],
+            attempt.created_at.as_ms(),
+        ],
+    )
+}
+
+pub(super) fn find(tx: &Tx<'_>, id: IntentId) -> StoreResult<Option<Intent>> {
+    let sql = format!("SELECT {COLUMNS} FROM intent WHERE chain_id = ?1 AND signer = ?2 AND nonce = ?3");
+    let mut statement = tx.prepare(&sql)?;
+    let params = (id.chain.as_i64(), bytes_of(&id.signer), signed("nonce", id.nonce)?);
+    let mut rows = statement.query(params).translate()?;
+    rows.next().translate()?.map(|row| read(tx, row)).transpose()
+}
+
+pub(super) fn of_payout(tx: &Tx<'_>, payout: PayoutId) -> StoreResult<Vec<Intent>> {
+    let mut statement = tx.prepare(
+        "SELECT chain_id, signer, nonce FROM intent_payout WHERE payout_id = ?1 ORDER BY chain_id, signer, nonce",
+    )?;
+    let mut rows = statement.query([payout.to_string()]).translate()?;
+    let mut intents = Vec::new();
+    while let Some(row) = rows.next().translate()? {
+        let id = IntentId { chain: chain(row, 0)?, signer: address(row, 1)?, nonce: unsigned(row, 2)? };
+        intents.extend(find(tx, id)?);
+    }
+    Ok(intents)
+}
+
+pub(super) fn attempts(tx: &Tx<'_>, intent: IntentId) -> StoreResult<Vec<Attempt>> {
+    let mut statement = tx.prepare(
+        "SELECT number, hash, max_fee, priority_fee, raw, created_at_ms FROM attempt \
+         WHERE chain_id = ?1 AND signer = ?2 AND nonce = ?3 ORDER BY number",
+    )?;
+    let params = (intent.chain.as_i64(), bytes_of(&intent.signer), signed("nonce", intent.nonce)?);
+    let mut rows = statement.query(params).translate()?;
+    let mut attempts = Vec::new();
+    while let Some(row) = rows.next().translate()? {
+        attempts.push(Attempt {
+            intent,
+            number: unsigned(row, 0)?,
+            hash: hash(row, 1)?,
+            fees: GasFees { max_fee: fee(row, 2)?, priority_fee: fee(row, 3)? },
+            raw: get::<Vec<u8>>(row, 4)?.into(),
+            created_at: timestamp(row, 5)?,
+        });
+    }
+    Ok(attempts)
+}
+
+fn read(tx: &Tx<'_>, row: &Row<'_>) -> StoreResult<Intent> {
+    let id = IntentId { chain: chain(row, 0)?, signer: address(row, 1)?, nonce: unsigned(row, 2)? };
+    let state: String = get(row, 8)?;
+    Ok(Intent {
+        id,
+        version: get(row, 3)?,
+        to: address(row, 4)?,
+        data: get::<Vec<u8>>(row, 5)?.into(),
+        gas_limit: unsigned(row, 6)?,
+        payouts: payouts(tx, id)?,
+        created_at: timestamp(row, 7)?,
+        state: IntentState::named(&state).ok_or_else(|| damaged(8, &state))?,
+        updated_at: timestamp(row, 9)?,
+        attempts: unsigned(row, 10)?,
+        signed_at_block: unsigned(row, 11)?,
+        inclusion: inclusion(row, 12)?,
+    })
+}
+
+fn payouts(tx: &Tx<'_>, id: IntentId) -> StoreResult<Vec<PayoutId>> {
+    let mut statement = tx.prepare(
+        "SELECT payout_id FROM intent_payout WHERE chain_id = ?1 AND signer = ?2 AND nonce = ?3 ORDER BY place",
+    )?;
+    let params = (id.chain.as_i64(), bytes_of(&id.signer), signed("nonce", id.nonce)?);
+    let mut rows = statement.query(params).translate()?;
+    let mut payouts = Vec::new();
+    while let Some(row) = rows.next().translate()? {
+        payouts.push(text(row, 0)?);
+    }
+    Ok(payouts)
+}

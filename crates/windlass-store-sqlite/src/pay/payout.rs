@@ -1,0 +1,200 @@
+//! Payouts.
+
+use rusqlite::types::ToSqlOutput;
+use rusqlite::{Row, ToSql, params_from_iter};
+use windlass_core::chain::{Address, U256};
+use windlass_core::error::StoreResult;
+use windlass_core::payout::day::UtcDay;
+use windlass_core::payout::ledger::{Hold, Payout};
+use windlass_core::payout::request::{IdempotencyKey, PayoutRequest, VaultRef};
+use windlass_core::payout::state::PayoutState;
+use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery};
+use windlass_core::time::Timestamp;
+
+use super::put_one;
+use super::value::{
+    InclusionColumns, amount, bytes_of, chain, inclusion, intent_id, optional_timestamp, text,
+};
+use crate::error::Translate;
+use crate::row::{address, damaged, get, signed, timestamp, unsigned};
+use crate::writer::Tx;
+
+const COLUMNS: &str = "id, version, key, chain_id, vault, token, recipient, amount, created_by, created_at_ms, \
+     retry_of, state, updated_at_ms, reason, hold_reason, hold_until_ms, budget_day, intent_signer, \
+     intent_nonce, transaction_hash, block_number, block_hash, submitted_at_ms, confirmed_at_ms, \
+     finalized_at_ms";
+
+/// Makes a payout, or replaces it by the version that follows.
+pub(super) fn put(tx: &Tx<'_>, payout: &Payout) -> StoreResult<()> {
+    if payout.version == 1 {
+        insert(tx, payout)?;
+        // Everything that changes is empty at first, and held to be so by the row's rules.
+        return Ok(());
+    }
+    let at = InclusionColumns::of(payout.inclusion.as_ref())?;
+    let ms = |at: Option<Timestamp>| at.map(Timestamp::as_ms);
+    put_one(
+        tx,
+        || format!("payout {}", payout.id),
+        "UPDATE payout SET version = ?2, state = ?3, updated_at_ms = ?4, reason = ?5, hold_reason = ?6, \
+             hold_until_ms = ?7, budget_day = ?8, intent_signer = ?9, intent_nonce = ?10, \
+             transaction_hash = ?11, block_number = ?12, block_hash = ?13, submitted_at_ms = ?14, \
+             confirmed_at_ms = ?15, finalized_at_ms = ?16 \
+         WHERE id = ?1 AND version = ?2 - 1",
+        rusqlite::params![
+            payout.id.to_string(),
+            payout.version,
+            payout.state.as_str(),
+            payout.updated_at.as_ms(),
+            payout.reason,
+            payout.hold.as_ref().map(|hold| &hold.reason),
+            payout.hold.as_ref().and_then(|hold| ms(hold.until)),
+            payout.budget_day.map(|day| day.0),
+            payout.intent.as_ref().map(|intent| bytes_of(&intent.signer)),
+            payout.intent.map(|intent| signed("nonce", intent.nonce)).transpose()?,
+            at.transaction,
+            at.number,
+            at.block,
+            ms(payout.submitted_at),
+            ms(payout.confirmed_at),
+            ms(payout.finalized_at),
+        ],
+    )
+}
+
+fn insert(tx: &Tx<'_>, payout: &Payout) -> StoreResult<()> {
+    let request = &payout.request;
+    put_one(
+        tx,
+        || format!("payout {} or its key {}", payout.id, request.key),
+        "INSERT INTO payout (id, version, key, request_id, chain_id, vault, token, recipient, amount, \
+             created_by, created_at_ms, retry_of, state, updated_at_ms) \
+         VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        rusqlite::params![
+            payout.id.to_string(),
+            request.key.as_str(),
+            request.request_id().as_slice(),
+            request.vault.chain.as_i64(),
+            bytes_of(&request.vault.address),
+            bytes_of(&request.token),
+            bytes_of(&request.to),
+            request.amount.to_be_bytes::<32>(),
+            payout.created_by,
+            payout.created_at.as_ms(),
+            payout.retry_of.map(|id| id.to_string()),
+            payout.state.as_str(),
+            payout.updated_at.as_ms(),
+        ],
+    )
+}
+
+/// Payouts by the values of a unique column.
+pub(super) fn by<T: ToSql>(tx: &Tx<'_>, column: &str, values: Vec<T>) -> StoreResult<Vec<Payout>> {
+    let mut statement = tx.prepare(&format!("SELECT {COLUMNS} FROM payout WHERE {column} = ?1"))?;
+    let mut payouts = Vec::with_capacity(values.len());
+    for value in values {
+        let mut rows = statement.query([value]).translate()?;
+        if let Some(row) = rows.next().translate()? {
+            payouts.push(read(row)?);
+        }
+    }
+    payouts.sort_by_key(|payout| payout.id);
+    payouts.dedup_by_key(|payout| payout.id);
+    Ok(payouts)
+}
+
+/// A page of payouts.
+pub(super) fn list(tx: &Tx<'_>, query: &PayoutQuery) -> StoreResult<Vec<Payout>> {
+    let mut conditions = Vec::new();
+    let mut params: Vec<ToSqlOutput<'_>> = Vec::new();
+    if let Some(state) = query.state {
+        conditions.push("state = ?");
+        params.push(ToSqlOutput::from(state.as_str()));
+    }
+    if let Some(old) = query.retry_of {
+        conditions.push("retry_of = ?");
+        params.push(ToSqlOutput::from(old.to_string()));
+    }
+    if let Some(after) = query.after {
+        conditions.push("id > ?");
+        params.push(ToSqlOutput::from(after.to_string()));
+    }
+    params.push(ToSqlOutput::from(i64::from(query.limit.min(MAX_PAYOUT_PAGE))));
+    let filter = if conditions.is_empty() { "1".to_owned() } else { conditions.join(" AND ") };
+    let sql = format!("SELECT {COLUMNS} FROM payout WHERE {filter} ORDER BY id LIMIT ?");
+    let mut statement = tx.prepare(&sql)?;
+    let mut rows = statement.query(params_from_iter(params)).translate()?;
+    let mut payouts = Vec::new();
+    while let Some(row) = rows.next().translate()? {
+        payouts.push(read(row)?);
+    }
+    Ok(payouts)
+}
+
+/// How many payouts stand where.
+pub(super) fn count(tx: &Tx<'_>) -> StoreResult<Vec<(PayoutState, u64)>> {
+    let mut statement = tx.prepare("SELECT state, count(*) FROM payout GROUP BY state")?;
+    let mut rows = statement.query([]).translate()?;
+    let mut counts = Vec::new();
+    while let Some(row) = rows.next().translate()? {
+        counts.push((text(row, 0)?, unsigned(row, 1)?));
+    }
+    counts.sort_unstable();
+    Ok(counts)
+}
+
+/// Whether a vault has a confirmed payout to somebody.
+pub(super) fn has_paid(tx: &Tx<'_>, vault: VaultRef, to: Address) -> StoreResult<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM payout \
+               WHERE chain_id = ?1 AND vault = ?2 AND recipient = ?3 AND state = 'CONFIRMED')";
+    let params = (vault.chain.as_i64(), bytes_of(&vault.address), bytes_of(&to));
+    tx.prepare(sql)?.query_row(params, |row| row.get(0)).translate()
+}
+
+/// How much of a token is submitted and not in a block yet.
+pub(super) fn open_total(tx: &Tx<'_>, vault: VaultRef, token: Address) -> StoreResult<U256> {
+    let mut statement = tx.prepare(
+        "SELECT amount FROM payout WHERE state = 'SUBMITTED' AND block_number IS NULL \
+             AND chain_id = ?1 AND vault = ?2 AND token = ?3",
+    )?;
+    let params = (vault.chain.as_i64(), bytes_of(&vault.address), bytes_of(&token));
+    let mut rows = statement.query(params).translate()?;
+    let mut total = U256::ZERO;
+    while let Some(row) = rows.next().translate()? {
+        total = total.saturating_add(amount(row, 0)?);
+    }
+    Ok(total)
+}
+
+fn read(row: &Row<'_>) -> StoreResult<Payout> {
+    let vault = VaultRef { chain: chain(row, 3)?, address: address(row, 4)? };
+    let key = IdempotencyKey::new(get::<String>(row, 2)?).map_err(|error| damaged(2, &error))?;
+    let until = optional_timestamp(row, 15)?;
+    Ok(Payout {
+        id: text(row, 0)?,
+        version: get(row, 1)?,
+        request: PayoutRequest {
+            vault,
+            token: address(row, 5)?,
+            to: address(row, 6)?,
+            amount: amount(row, 7)?,
+            key,
+        },
+        created_by: get(row, 8)?,
+        created_at: timestamp(row, 9)?,
+        retry_of: match get::<Option<String>>(row, 10)? {
+            None => None,
+            Some(_) => Some(text(row, 10)?),
+        },
+        state: text(row, 11)?,
+        updated_at: timestamp(row, 12)?,
+        reason: get(row, 13)?,
+        hold: get::<Option<String>>(row, 14)?.map(|reason| Hold { reason, until }),
+        budget_day: get::<Option<i64>>(row, 16)?.map(UtcDay),
+        intent: intent_id(row, vault.chain, 17)?,
+        inclusion: inclusion(row, 19)?,
+        submitted_at: optional_timestamp(row, 22)?,
+        confirmed_at: optional_timestamp(row, 23)?,
+        finalized_at: optional_timestamp(row, 24)?,
+    })
+}
