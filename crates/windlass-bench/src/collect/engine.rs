@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use windlass_core::error::RetryAdvice;
 use windlass_core::name::Owner;
 use windlass_core::store::Store;
 use windlass_engine::collect::backfill::{Backfilled, Backfiller};
@@ -55,13 +56,18 @@ pub(super) async fn measure(
 async fn drain(mut worker: Backfiller) -> Result<(u64, u64), windlass_engine::collect::error::CollectError> {
     let (mut events, mut ranges) = (0, 0);
     loop {
-        match worker.step().await? {
-            Backfilled::Collected { events: more, .. } => {
+        match worker.step().await {
+            Ok(Backfilled::Collected { events: more, .. }) => {
                 events += more;
                 ranges += 1;
             }
-            Backfilled::Idle => return Ok((events, ranges)),
-            _ => {}
+            Ok(Backfilled::Idle) => return Ok((events, ranges)),
+            Ok(_) => {}
+            // As the loop does: another worker has the row for a moment.
+            Err(error) => match error.retry() {
+                RetryAdvice::After(pause) => tokio::time::sleep(pause).await,
+                RetryAdvice::Never => return Err(error),
+            },
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use windlass_core::commit::{Commit, Write};
+use windlass_core::job::NewJob;
 use windlass_core::name::Partition;
 use windlass_core::outbox::NewMessage;
 use windlass_core::payout::audit::{AuditEntry, AuditKey};
@@ -24,6 +25,7 @@ pub(super) struct Clerk {
 pub(super) struct Page {
     clerk: Clerk,
     first: Vec<Write>,
+    jobs: Vec<NewJob>,
     budgets: Vec<Budget>,
     payouts: Vec<Payout>,
     last: Vec<Write>,
@@ -36,6 +38,7 @@ impl Page {
         Self {
             clerk: clerk.clone(),
             first: Vec::new(),
+            jobs: Vec::new(),
             budgets: Vec::new(),
             payouts: Vec::new(),
             last: Vec::new(),
@@ -52,6 +55,11 @@ impl Page {
     /// A write that goes behind the payouts.
     pub(super) fn write_last(&mut self, write: Write) {
         self.last.push(write);
+    }
+
+    /// A job that is to follow.
+    pub(super) fn job(&mut self, job: NewJob) {
+        self.jobs.push(job);
     }
 
     /// A day's sum. One that comes again replaces what was said of it.
@@ -141,6 +149,9 @@ impl Page {
     /// the end.
     pub(super) fn into_commit(self) -> Commit {
         let mut writes = self.first;
+        if !self.jobs.is_empty() {
+            writes.push(Write::Enqueue(self.jobs));
+        }
         if !self.budgets.is_empty() {
             writes.push(Write::Pay(PayWrite::Budgets(self.budgets)));
         }

@@ -5,7 +5,7 @@ use windlass_core::payout::ledger::{Budget, BudgetKey};
 use super::put_rows;
 use super::value::number;
 use crate::error::Outcome;
-use crate::row::get;
+use crate::row::{damaged, get, unsigned};
 use crate::tx::Tx;
 
 const INSERT: &str = "INSERT INTO budget (chain_id, vault, token, day, recipient, version, total) \
@@ -40,27 +40,22 @@ pub(super) async fn put(tx: &Tx, budgets: &[Budget]) -> Outcome<()> {
 }
 
 pub(super) async fn find(tx: &Tx, keys: &[BudgetKey]) -> Outcome<Vec<Budget>> {
-    let mut budgets = Vec::with_capacity(keys.len());
-    for key in keys {
-        let sql = "SELECT version, total::text FROM budget \
-                   WHERE chain_id = $1 AND vault = $2 AND token = $3 AND day = $4 AND recipient = $5";
-        let (vault, token) = (key.vault.address, key.token);
-        let row = tx
-            .query_opt(
-                sql,
-                &[
-                    &key.vault.chain.as_i64(),
-                    &vault.as_slice(),
-                    &token.as_slice(),
-                    &key.day.0,
-                    &recipient(key),
-                ],
-            )
-            .await?;
-        budgets.push(match row {
-            Some(row) => Budget { key: *key, version: get(&row, 0)?, total: number(&row, 1)? },
-            None => Budget::empty(*key),
-        });
+    let chains: Vec<i64> = keys.iter().map(|key| key.vault.chain.as_i64()).collect();
+    let vaults: Vec<&[u8]> = keys.iter().map(|key| key.vault.address.as_slice()).collect();
+    let tokens: Vec<&[u8]> = keys.iter().map(|key| key.token.as_slice()).collect();
+    let days: Vec<i64> = keys.iter().map(|key| key.day.0).collect();
+    let recipients: Vec<&[u8]> = keys.iter().map(recipient).collect();
+    let sql = "SELECT k.place, b.version, b.total::text \
+               FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bigint[], $5::bytea[]) \
+                   WITH ORDINALITY AS k (chain_id, vault, token, day, recipient, place) \
+               JOIN budget b ON b.chain_id = k.chain_id AND b.vault = k.vault AND b.token = k.token \
+                   AND b.day = k.day AND b.recipient = k.recipient";
+    let mut budgets: Vec<Budget> = keys.iter().map(|key| Budget::empty(*key)).collect();
+    for row in tx.query(sql, &[&chains, &vaults, &tokens, &days, &recipients]).await? {
+        let place: usize = unsigned(&row, 0)?;
+        let budget = place.checked_sub(1).and_then(|place| budgets.get_mut(place));
+        let budget = budget.ok_or_else(|| damaged("a budget that was not asked for"))?;
+        (budget.version, budget.total) = (get(&row, 1)?, number(&row, 2)?);
     }
     Ok(budgets)
 }

@@ -85,7 +85,7 @@ impl Desk {
                 until: Some(until),
             });
         }
-        page.write(Write::Enqueue(vec![job]));
+        page.job(job);
         Ok(approved)
     }
 }

@@ -1,18 +1,19 @@
 //! Whether a payout that was approved may be signed now: by the rules, and by the vault's own record.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use windlass_core::chain::{B256, U256};
 use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::ledger::{Budget, BudgetKey, Inclusion, Payout};
 use windlass_core::payout::risk::{RiskFacts, RiskVerdict};
 use windlass_core::payout::state::PayoutState;
+use windlass_core::payout::store::MAX_PAYOUT_PAGE;
 use windlass_core::payout::vault::answer::{VaultRecord, VaultStatus};
 use windlass_core::reader::BlockTag;
 use windlass_core::time::Timestamp;
 
 use super::{Submitter, Taken};
-use crate::pay::desk::{budgets, candidate};
+use crate::pay::desk::candidate;
 use crate::pay::error::PayError;
 use crate::pay::payer::Sight;
 
@@ -114,6 +115,7 @@ impl Submitter {
             }
         }
         let ids: Vec<B256> = asked.iter().map(|taken| taken.payout.request.request_id()).collect();
+        self.load_budgets(&mut checked, &asked).await?;
         let sight = self.payer.sight().await?;
         let records = self.payer.records(&ids, BlockTag::Number(sight.latest.number)).await?;
         for (taken, record) in asked.into_iter().zip(records) {
@@ -127,7 +129,7 @@ impl Submitter {
             match fate {
                 Some(fate) => {
                     if matches!(fate, Fate::End { .. }) {
-                        self.free(&mut checked, &taken.payout).await?;
+                        Self::free(&mut checked, &taken.payout);
                     }
                     checked.settled.push((taken, fate));
                 }
@@ -135,6 +137,23 @@ impl Submitter {
             }
         }
         Ok(checked)
+    }
+
+    /// Every sum that may be asked for, in few questions.
+    async fn load_budgets(&self, checked: &mut Checked, asked: &[Taken]) -> Result<(), PayError> {
+        let today = UtcDay::of(checked.now);
+        let days =
+            |payout: &Payout| [Some(today), payout.budget_day].into_iter().flatten().collect::<Vec<_>>();
+        let wanted: BTreeSet<BudgetKey> = asked
+            .iter()
+            .flat_map(|taken| days(&taken.payout).into_iter().flat_map(|day| keys(&taken.payout, day)))
+            .collect();
+        let wanted: Vec<BudgetKey> = wanted.into_iter().collect();
+        for part in wanted.chunks(MAX_PAYOUT_PAGE as usize) {
+            let found = self.payer.store.budgets(part).await?;
+            checked.budgets.known.extend(found.into_iter().map(|budget| (budget.key, budget)));
+        }
+        Ok(())
     }
 
     /// What its state says: approved, or submitted by a transaction that is over without payment.
@@ -184,13 +203,6 @@ impl Submitter {
         let held_on = payout
             .budget_day
             .ok_or_else(|| PayError::strange(payout.id, "it is approved without a day's budget"))?;
-        for day in [today, held_on] {
-            if keys(payout, day).iter().any(|key| !checked.budgets.known.contains_key(key)) {
-                for budget in budgets(&*self.payer.store, &payout.request, day).await? {
-                    checked.budgets.known.entry(budget.key).or_insert(budget);
-                }
-            }
-        }
         let own = if held_on == today { payout.request.amount } else { U256::ZERO };
         let [day_total, recipient_total] =
             keys(payout, today).map(|key| checked.budgets.tentative(key).saturating_sub(own));
@@ -219,12 +231,10 @@ impl Submitter {
     }
 
     /// Gives back what was held for a payout that will not be made.
-    pub(super) async fn free(&self, checked: &mut Checked, payout: &Payout) -> Result<(), PayError> {
-        let Some(day) = payout.budget_day else { return Ok(()) };
-        for budget in budgets(&*self.payer.store, &payout.request, day).await? {
-            checked.budgets.known.entry(budget.key).or_insert(budget);
-            checked.budgets.change(budget.key, |budget| budget.without(payout.request.amount));
+    pub(super) fn free(checked: &mut Checked, payout: &Payout) {
+        let Some(day) = payout.budget_day else { return };
+        for key in keys(payout, day) {
+            checked.budgets.change(key, |budget| budget.without(payout.request.amount));
         }
-        Ok(())
     }
 }

@@ -177,7 +177,7 @@ impl Submitter {
         checked: &mut Checked,
     ) -> Result<(), PayError> {
         let fate = if ENDING.contains(&refusal.name.as_str()) {
-            self.free(checked, &taken.payout).await?;
+            Self::free(checked, &taken.payout);
             Fate::End { reason: format!("the vault would refuse it: {refusal}") }
         } else {
             Fate::wait(held_by(refusal))

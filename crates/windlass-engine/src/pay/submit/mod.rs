@@ -221,7 +221,7 @@ impl Submitter {
             Fate::Later => {
                 let lane = PayNames::payout_lane(taken.payout.id)?;
                 let job = NewJob::new(self.payer.names.submit.clone(), lane, "{}");
-                page.write(Write::Enqueue(vec![job]));
+                page.job(job);
             }
             Fate::Wait { reason, until } => {
                 let again = until.unwrap_or_else(|| now.after(self.payer.options.hold_interval));
@@ -230,7 +230,7 @@ impl Submitter {
                     not_before: Some(again),
                     ..NewJob::new(self.payer.names.submit.clone(), lane, "{}")
                 };
-                page.write(Write::Enqueue(vec![job]));
+                page.job(job);
                 let held = taken.payout.held(reason.clone(), *until, now);
                 if !taken.payout.is_held_for(reason) {
                     page.payout(Some(&taken.payout), held);

@@ -192,7 +192,7 @@ impl Submitter {
             page.write(Write::Pay(PayWrite::Signer(row.used(intents.len() as u64, now))));
             page.write(Write::Pay(PayWrite::Intents(intents)));
             page.write(Write::Pay(PayWrite::Attempts(attempts)));
-            page.write(Write::Enqueue(jobs));
+            jobs.into_iter().for_each(|job| page.job(job));
         }
         let commit = tickets.into_iter().fold(page.into_commit(), |commit, ticket| commit.under_job(ticket));
         payer.store.commit(commit.under_lease(lease)).await?;

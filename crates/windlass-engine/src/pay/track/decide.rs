@@ -241,7 +241,7 @@ impl Step {
                 }
                 let lane = PayNames::payout_lane(payout.id)?;
                 page.note("payout.again", payout.id, json!({"after": payout.intent}));
-                page.write(Write::Enqueue(vec![NewJob::new(payer.names.submit.clone(), lane, "{}")]));
+                page.job(NewJob::new(payer.names.submit.clone(), lane, "{}"));
             }
         }
         Ok(())

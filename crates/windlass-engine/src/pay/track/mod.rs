@@ -147,7 +147,7 @@ impl Tracker {
             page.write(Write::CompleteJob(followed.ticket));
             step.write(payer, &mut page, sight, now).await?;
             if step.is_followed_on() {
-                page.write(Write::Enqueue(vec![self.next_look(followed.intent, now)?]));
+                page.job(self.next_look(followed.intent, now)?);
             }
         }
         let is_news = steps.iter().any(|(_, step)| step.changes());

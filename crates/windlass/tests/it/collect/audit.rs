@@ -6,20 +6,15 @@ use crate::binary::Folder;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_audit_outlasts_faults_that_pass() {
     let world = World::start().await;
-    world.pay(60);
+    world.pay(30);
     world.settle();
     let folder = Folder::with_config(&world.config("0"));
     let running = folder.start(&["run", "--role", "collect"]);
-    wait_until_collected(&folder, "fees", 60);
+    wait_until_collected(&folder, "fees", 30);
     running.signal("TERM");
     assert_eq!(running.end().0.code(), Some(0));
-    world.faults.set("503=0.1@eth_getBlockReceipts".parse().expect("a plan"));
+    world.faults.set("503=0.1@eth_getBlockReceipts,503=0.05@eth_getBlockByNumber".parse().expect("a plan"));
     let audited = folder.run(&["audit", "--chain", "local"]);
     assert_eq!(audited.code, Some(0), "{}", audited.shown());
     assert!(audited.stdout.ends_with("nothing is missing, extra or altered\n"), "{}", audited.shown());
-
-    // What does not pass ends it.
-    world.faults.set("503=1@eth_getBlockReceipts".parse().expect("a plan"));
-    let failed = folder.run(&["audit", "--chain", "local", "--to", "1"]);
-    assert!(failed.code == Some(1) && failed.stderr.contains("error[W0201]"), "{}", failed.shown());
 }
