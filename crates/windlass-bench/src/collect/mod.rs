@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 0)]
     latency_ms: u64,
     /// How many ranges are under way at once
-    #[arg(long, default_value_t = 6)]
+    #[arg(long, default_value_t = 8)]
     workers: u32,
     /// Do not measure the limit
     #[arg(long)]

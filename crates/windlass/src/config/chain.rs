@@ -69,8 +69,9 @@ const fn realtime_poll_interval() -> PollInterval {
     Interval::of_ms(60_000)
 }
 
+/// Enough that answers which take 20 ms are no bound, and few enough for 200 MiB.
 const fn workers() -> Number<1, 64> {
-    Number::of(4)
+    Number::of(8)
 }
 
 const fn max_range() -> Number<1, 10_000_000> {
