@@ -133,7 +133,9 @@ impl Payer {
     }
 
     async fn known_header(&self, tag: BlockTag) -> Result<BlockHeader, PayError> {
-        let unknown = || ChainError::new(ChainErrorKind::UnknownBlock, format!("the endpoint does not know block {tag}"));
+        let unknown = || {
+            ChainError::new(ChainErrorKind::UnknownBlock, format!("the endpoint does not know block {tag}"))
+        };
         let header = self.chain.header(tag).await?.ok_or_else(unknown)?;
         Ok(header.block)
     }
