@@ -1,6 +1,6 @@
 //! `windlass index`, `windlass status` and changing one's mind.
 
-use super::world::{EVENT, World, wait_until, wait_until_collected};
+use super::world::{EVENT, World, settle_until_collected, wait_until, wait_until_collected};
 use crate::binary::{Folder, Running, hide_instants, hide_numbers};
 
 fn shown(text: &str) -> String {
@@ -84,8 +84,7 @@ async fn a_paused_index_stands_still_until_it_is_resumed() {
     world.pay(30);
     insta::assert_snapshot!("index_resume", folder.run(&["index", "resume", "fees"]).shown());
     insta::assert_snapshot!("index_resume_again", folder.run(&["index", "resume", "fees"]).shown());
-    world.settle();
-    wait_until_collected(&folder, "fees", 50);
+    settle_until_collected(&world, &folder, "fees", 50);
     stop(running);
     let ran = folder.run(&["index", "pause", "nothing"]);
     assert!(ran.stderr.contains("error[W0404]"), "{}", ran.shown());

@@ -2,7 +2,7 @@
 
 use tokio_postgres::NoTls;
 
-use super::world::{World, wait_until, wait_until_collected};
+use super::world::{World, settle_until_collected, wait_until, wait_until_collected};
 use crate::binary::Folder;
 
 fn server() -> String {
@@ -35,8 +35,7 @@ async fn everything_works_on_a_server_too() {
     assert_eq!(paused.code, Some(0), "{}", paused.shown());
     wait_until(&folder, "fees", |shown| shown["state"] == "paused");
     assert_eq!(folder.run(&["index", "resume", "fees"]).code, Some(0));
-    world.settle();
-    wait_until_collected(&folder, "fees", 20);
+    settle_until_collected(&world, &folder, "fees", 20);
     running.signal("TERM");
     assert_eq!(running.end().0.code(), Some(0));
 

@@ -154,6 +154,18 @@ pub(crate) fn wait_until_collected(folder: &Folder, index: &str, events: u64) ->
     wait_until(folder, index, |shown| shown["lag_blocks"] == 0 && shown["events"] == events)
 }
 
+/// The same while the chain goes on: blocks that came before a process has noticed that an index
+/// was resumed are collected once they are final.
+pub(crate) fn settle_until_collected(world: &World, folder: &Folder, index: &str, events: u64) {
+    wait_until(folder, index, |shown| {
+        let is_collected = shown["lag_blocks"] == 0 && shown["events"] == events;
+        if !is_collected {
+            world.chain.mine();
+        }
+        is_collected
+    });
+}
+
 /// Looks at an index until it is as wanted.
 pub(crate) fn wait_until(
     folder: &Folder,
