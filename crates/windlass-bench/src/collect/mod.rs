@@ -128,6 +128,7 @@ async fn against_limit(
         .with("limit_of_slowest", format_args!("{:.2}", limit.share_of_slowest()))
         .with("limit_of_sum", format_args!("{:.2}", limit.share_of_sum()))
         .bar("ratio", ratio, BAR_RATIO)
+        .bar("the limit's share of its slower part", limit.share_of_slowest(), BAR_LIMIT)
         .bar("the limit's share of its parts together", limit.share_of_sum(), BAR_LIMIT))
 }
 
