@@ -47,23 +47,20 @@ pub(super) async fn measure(url: &str, postgres: &str, chain: &serve::Args) -> R
 
 async fn pipe(url: &str, postgres: &str, chain: &serve::Args) -> Result<Measured, Broken> {
     let ranges = Ranges::new(url, chain);
+    let mut clients = Vec::new();
+    for _ in 0..CONNECTIONS {
+        clients.push(connect(postgres).await?);
+    }
     let begun = Instant::now();
     let mut running = Vec::new();
-    for _ in 0..CONNECTIONS {
-        let (ranges, mut client) = (ranges.clone(), connect(postgres).await?);
+    for mut client in clients {
+        let ranges = ranges.clone();
         running.push(tokio::spawn(async move {
             let mut n = 0;
-            let mut next = tokio::spawn({
-                let ranges = ranges.clone();
-                async move { ranges.next().await }
-            });
-            // The next answer comes in while this one is written.
-            while let Some(body) = next.await?? {
-                next = tokio::spawn({
-                    let ranges = ranges.clone();
-                    async move { ranges.next().await }
-                });
-                let (rows, batch) = encode(&body)?;
+            let mut next = tokio::spawn(prepare(ranges.clone()));
+            // The next answer comes in and is encoded while this one is written.
+            while let Some((rows, batch)) = next.await?? {
+                next = tokio::spawn(prepare(ranges.clone()));
                 n += rows;
                 copy(&mut client, "bare", batch).await?;
             }
@@ -75,6 +72,14 @@ async fn pipe(url: &str, postgres: &str, chain: &serve::Args) -> Result<Measured
         n += pipe.await??;
     }
     Ok(Measured { n, seconds: begun.elapsed().as_secs_f64() })
+}
+
+/// The next answer, encoded away from the threads that the connections need.
+async fn prepare(ranges: Ranges) -> Result<Option<(u64, Vec<Bytes>)>, Broken> {
+    match ranges.next().await? {
+        Some(body) => tokio::task::spawn_blocking(move || encode(&body)).await?.map(Some),
+        None => Ok(None),
+    }
 }
 
 /// The same rows in the same order without a wire: encoded beforehand, on as many connections.

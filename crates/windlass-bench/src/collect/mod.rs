@@ -12,6 +12,7 @@ mod log;
 mod peer;
 mod pipe;
 mod prepared;
+mod text;
 
 use self::compare::Compare;
 use self::engine::Collected;
