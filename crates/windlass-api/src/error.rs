@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::Json;
-use axum::http::{HeaderValue, StatusCode, header::RETRY_AFTER};
+use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -43,8 +44,20 @@ pub(crate) enum ErrorCode {
     InvalidRequest,
     /// A name under which nothing is served here.
     UnknownHost,
-    /// There is no such index, event or page.
+    /// There is no such index, event, payout or page.
     NotFound,
+    /// It takes a key, and none that is good was given.
+    Unauthenticated,
+    /// The key's role does not allow it.
+    Forbidden,
+    /// The key asks too often.
+    RateLimited,
+    /// The payout, as it stands, does not allow it.
+    Conflict,
+    /// The idempotency key was used for another payout.
+    KeyReused,
+    /// The chain cannot be asked now.
+    ChainUnavailable,
     /// A method that this page does not have.
     MethodNotAllowed,
     /// Too many requests or streams at once.
@@ -63,6 +76,8 @@ pub(crate) struct ApiError {
     pub(crate) code: ErrorCode,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
+    /// After how many seconds to come back, where that is known.
+    pub(crate) retry_after_s: Option<u64>,
 }
 
 /// A refusal as it is sent.
@@ -81,7 +96,7 @@ struct ErrorDetail {
 }
 
 impl ErrorCode {
-    const fn status(self) -> StatusCode {
+    pub(crate) const fn status(self) -> StatusCode {
         match self {
             Self::UnknownParameter
             | Self::InvalidParameter
@@ -93,8 +108,12 @@ impl ErrorCode {
             Self::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::UnknownHost => StatusCode::MISDIRECTED_REQUEST,
             Self::NotFound => StatusCode::NOT_FOUND,
+            Self::Unauthenticated => StatusCode::UNAUTHORIZED,
+            Self::Forbidden => StatusCode::FORBIDDEN,
+            Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+            Self::Conflict | Self::KeyReused => StatusCode::CONFLICT,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::Overloaded | Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Overloaded | Self::Unavailable | Self::ChainUnavailable => StatusCode::SERVICE_UNAVAILABLE,
             Self::Timeout => StatusCode::GATEWAY_TIMEOUT,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -113,6 +132,12 @@ impl ErrorCode {
             Self::InvalidRequest => "invalid_request",
             Self::UnknownHost => "unknown_host",
             Self::NotFound => "not_found",
+            Self::Unauthenticated => "unauthenticated",
+            Self::Forbidden => "forbidden",
+            Self::RateLimited => "rate_limited",
+            Self::Conflict => "conflict",
+            Self::KeyReused => "key_reused",
+            Self::ChainUnavailable => "chain_unavailable",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::Overloaded => "overloaded",
             Self::Unavailable => "unavailable",
@@ -124,7 +149,12 @@ impl ErrorCode {
 
 impl ApiError {
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None }
+        Self { code, message: message.into(), hint: None, retry_after_s: None }
+    }
+
+    pub(crate) const fn retry_after_s(mut self, seconds: u64) -> Self {
+        self.retry_after_s = Some(seconds);
+        self
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -205,13 +235,25 @@ impl From<StoreError> for ApiError {
     }
 }
 
+/// What a refusal says in its headers: how to ask, or when to come back.
+pub(crate) fn headers(status: StatusCode, retry_after_s: Option<u64>) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    if status == StatusCode::UNAUTHORIZED {
+        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    if let Some(wait_s) = retry_after_s {
+        headers.insert(RETRY_AFTER, wait_s.into());
+    } else if status == StatusCode::SERVICE_UNAVAILABLE {
+        headers.insert(RETRY_AFTER, RETRY_AFTER_S);
+    }
+    headers
+}
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let status = self.code.status();
+        let (status, wait) = (self.code.status(), self.retry_after_s);
         let mut response = (status, Json(self.body())).into_response();
-        if status == StatusCode::SERVICE_UNAVAILABLE {
-            response.headers_mut().insert(RETRY_AFTER, RETRY_AFTER_S);
-        }
+        response.headers_mut().extend(headers(status, wait));
         response
     }
 }
@@ -238,6 +280,12 @@ mod tests {
             ErrorCode::InvalidRequest,
             ErrorCode::UnknownHost,
             ErrorCode::MethodNotAllowed,
+            ErrorCode::Unauthenticated,
+            ErrorCode::Forbidden,
+            ErrorCode::RateLimited,
+            ErrorCode::Conflict,
+            ErrorCode::KeyReused,
+            ErrorCode::ChainUnavailable,
             ErrorCode::Internal,
         ] {
             assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());

@@ -32,10 +32,10 @@ pub(crate) struct EventsBody<'a> {
 
 /// Which page it is.
 #[derive(Debug, Serialize, ToSchema)]
-struct PageBody {
+pub(crate) struct PageBody {
     /// Goes on where this page ends; `null` on the last one.
-    next_cursor: Option<String>,
-    limit: u32,
+    pub(crate) next_cursor: Option<String>,
+    pub(crate) limit: u32,
 }
 
 /// Lists the rows of an event, newest first unless told otherwise.

@@ -37,3 +37,17 @@ impl<S: Send + Sync> FromRequestParts<S> for EventPath {
         Ok(Self { index, event })
     }
 }
+
+/// A payout, as a path names it.
+#[derive(Debug)]
+pub(crate) struct PayoutPath(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PayoutPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let read = Path::from_request_parts(parts, state).await;
+        let Path(id) = read.map_err(|error| ApiError::new(ErrorCode::NotFound, error.body_text()))?;
+        Ok(Self(id))
+    }
+}

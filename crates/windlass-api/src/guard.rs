@@ -5,12 +5,18 @@ use std::any::Any;
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
+use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::error::{ApiError, ErrorCode};
 use crate::limits::MAX_QUERY_BYTES;
 use crate::state::ApiState;
+
+/// What to do when a question took too long.
+const SLOW_QUESTION: &str = "ask for fewer rows, or narrow the blocks down with `block.gte` and `block.lt`";
+/// What to do when a command, or a question in GraphQL, did.
+const SLOW_COMMAND: &str = "ask for fewer rows; ask for a payout once more with the same idempotency key";
 
 /// Lets in what is made under a name that is answered here, and short enough.
 pub(crate) async fn admit(State(state): State<ApiState>, request: Request, next: Next) -> Response {
@@ -29,15 +35,17 @@ pub(crate) async fn admit(State(state): State<ApiState>, request: Request, next:
 }
 
 /// Answers only as many requests at once as there is room for, and each within its time.
-/// A stream's answer begins at once, so its length is not bounded by this.
+/// A stream's answer begins at once, so its length is not bounded by this. A command that is
+/// given up may have been carried out all the same.
 pub(crate) async fn bound(State(state): State<ApiState>, request: Request, next: Next) -> Response {
     let Ok(_room) = state.requests.try_acquire() else {
         return ApiError::new(ErrorCode::Overloaded, "too many requests at once").into_response();
     };
+    let is_command = request.method() == Method::POST;
     match tokio::time::timeout(state.options.request_timeout, next.run(request)).await {
         Ok(response) => response,
         Err(_) => ApiError::new(ErrorCode::Timeout, "the answer took too long")
-            .hint("ask for fewer rows, or narrow the blocks down with `block.gte` and `block.lt`")
+            .hint(if is_command { SLOW_COMMAND } else { SLOW_QUESTION })
             .into_response(),
     }
 }

@@ -1,7 +1,7 @@
 //! What was collected, over HTTP: JSON, GraphQL, server-sent events, metrics.
 //!
-//! The API reads the store and nothing else: it never waits for a loop, and knows
-//! no adapter. What only the running process can tell (progress, reasons not to be
+//! The API reads the store and asks the desk where payouts are decided about: it never
+//! waits for a loop, and knows no adapter. What only the running process can tell (progress, reasons not to be
 //! ready) comes in through two small ports. Every page, body, queue and connection
 //! has a named maximum in [`limits`].
 //!
@@ -24,8 +24,11 @@
 //! | `events`, `sum`, `indexes` | the endpoints under `/api/v1` |
 //! | `stream/` | events and retractions as they come |
 //! | `graphql/` | the same in GraphQL |
+//! | `access/` | who asks, and whether they may |
+//! | `payouts/` | payouts: asked for, approved, looked at |
 //! | `openapi` | the description of it all |
 
+mod access;
 mod catalog;
 mod column_type;
 mod cursor;
@@ -43,6 +46,7 @@ pub mod limits;
 mod openapi;
 pub mod options;
 mod page;
+mod payouts;
 pub mod ports;
 mod router;
 pub mod server;
@@ -53,6 +57,7 @@ mod wire;
 
 pub use host::is_host;
 pub use openapi::openapi_json;
-pub use options::ApiOptions;
+pub use options::{ApiOptions, RateLimit};
+pub use payouts::PayoutParts;
 pub use server::{Api, BindError};
 pub use state::ApiParts;

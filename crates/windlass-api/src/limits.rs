@@ -1,5 +1,7 @@
 //! What never exceeds what.
 
+use std::num::NonZeroU32;
+
 /// The most connections that are open at once; the next one waits to be served.
 pub const MAX_CONNECTIONS: u32 = 512;
 /// The most requests that are answered at once; the next one is told to come back.
@@ -8,6 +10,8 @@ pub const MAX_CONCURRENT_REQUESTS: usize = 128;
 pub const MAX_STREAMS: usize = 64;
 /// The longest body of a request, in bytes.
 pub const MAX_BODY_BYTES: usize = 64 << 10;
+/// The longest body that asks for payouts: as many as one may, each with a long key.
+pub const MAX_ASKING_BODY_BYTES: usize = 512 << 10;
 /// The longest query of a URL, in bytes.
 pub const MAX_QUERY_BYTES: usize = 16 << 10;
 /// How long a connection may be idle or take to send a request's head.
@@ -40,7 +44,7 @@ pub const MAX_GRAPHQL_SELECTIONS: usize = 20_000;
 /// How many directives a field of a GraphQL query may have.
 pub const MAX_GRAPHQL_DIRECTIVES: usize = 8;
 /// How much of the schema a GraphQL query may look up: twice what tools ask for.
-pub const MAX_GRAPHQL_LOOKUP: usize = 150_000;
+pub const MAX_GRAPHQL_LOOKUP: usize = 190_000;
 /// How much a GraphQL query may ask for: roughly the values in its answer.
 pub const MAX_GRAPHQL_COMPLEXITY: usize = 20_000;
 /// What a sum counts as: it may read the whole table; and so does the list of indexes,
@@ -48,6 +52,26 @@ pub const MAX_GRAPHQL_COMPLEXITY: usize = 20_000;
 pub const GRAPHQL_SUM_COMPLEXITY: usize = 2_000;
 /// What a page of rows counts as, besides its rows.
 pub const GRAPHQL_PAGE_COMPLEXITY: usize = 200;
+/// What a field counts as that is read by itself, such as each payout's approvals.
+pub const GRAPHQL_READ_COMPLEXITY: usize = 20;
+/// What a command about a payout counts as.
+pub const GRAPHQL_COMMAND_COMPLEXITY: usize = 1_000;
+/// How many of the fields that are read by themselves one GraphQL query reads at once.
+pub const MAX_GRAPHQL_READS: usize = 4;
+/// The most payouts or audit entries a page of GraphQL holds, as the payout orchestrator's
+/// users know it.
+pub const MAX_PAYOUT_PAGE_ROWS: u32 = 100;
+/// The most transactions that are shown of one payout: the newest.
+pub const MAX_SHOWN_INTENTS: usize = 10;
+/// The most signed forms that are shown of one transaction, and in GraphQL of one payout: the newest.
+pub const MAX_SHOWN_ATTEMPTS: usize = 100;
+
+/// How often a key may ask each second unless told otherwise.
+pub const KEY_REQUESTS_PER_S: NonZeroU32 = NonZeroU32::new(50).expect("not zero");
+/// How often a key may ask at once after a pause unless told otherwise.
+pub const KEY_BURST: NonZeroU32 = NonZeroU32::new(100).expect("not zero");
+/// The most keys that are kept count of at once.
+pub const MAX_LIMITED_KEYS: usize = 10_000;
 
 /// The most chains one stream follows.
 pub const MAX_STREAM_CHAINS: usize = 32;

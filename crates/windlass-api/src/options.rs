@@ -1,9 +1,12 @@
 //! What is asked of the API.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroU32;
 use std::time::Duration;
 
-use crate::limits::{MAX_CONCURRENT_REQUESTS, MAX_CONNECTIONS, MAX_STALL_MS, MAX_STREAMS};
+use crate::limits::{
+    KEY_BURST, KEY_REQUESTS_PER_S, MAX_CONCURRENT_REQUESTS, MAX_CONNECTIONS, MAX_STALL_MS, MAX_STREAMS,
+};
 
 /// The port on which the fee collector's API listened, and so does this one unless told.
 pub const DEFAULT_PORT: u16 = 9999;
@@ -13,8 +16,8 @@ pub const DEFAULT_PORT: u16 = 9999;
 pub struct ApiOptions {
     /// Where to listen; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// Whether another address than loopback may be listened on. There is no
-    /// authentication here: whoever reaches the port reads everything.
+    /// Whether another address than loopback may be listened on. Only what concerns
+    /// payouts takes a key: whoever reaches the port reads everything else.
     pub allow_remote: bool,
     /// Under which names it answers besides local ones, without ports. On loopback
     /// others are refused, so that no site can have its name point here.
@@ -29,6 +32,8 @@ pub struct ApiOptions {
     pub concurrent_requests: usize,
     /// How many streams may be open; never more than [`MAX_STREAMS`].
     pub streams: usize,
+    /// How often a key may ask.
+    pub rate_limit: RateLimit,
     /// How long to wait for a client that reads nothing of its answer.
     pub stall: Duration,
     /// How often a stream looks for news when nobody wakes it.
@@ -48,9 +53,25 @@ impl Default for ApiOptions {
             connections: MAX_CONNECTIONS,
             concurrent_requests: MAX_CONCURRENT_REQUESTS,
             streams: MAX_STREAMS,
+            rate_limit: RateLimit::default(),
             stall: Duration::from_millis(MAX_STALL_MS),
             stream_interval: Duration::from_secs(1),
             heartbeat: Duration::from_secs(15),
         }
+    }
+}
+
+/// How often a key may ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateLimit {
+    /// So often a second.
+    pub per_second: NonZeroU32,
+    /// And so often at once after a pause.
+    pub burst: NonZeroU32,
+}
+
+impl Default for RateLimit {
+    fn default() -> Self {
+        Self { per_second: KEY_REQUESTS_PER_S, burst: KEY_BURST }
     }
 }

@@ -2,7 +2,8 @@
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
-use axum::http::{HeaderName, HeaderValue, Method, header::CONTENT_TYPE};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use axum::http::{HeaderName, HeaderValue, Method};
 use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use axum::response::IntoResponse;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -12,11 +13,11 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::error::{ApiError, ErrorCode};
-use crate::limits::MAX_BODY_BYTES;
+use crate::limits::{MAX_ASKING_BODY_BYTES, MAX_BODY_BYTES};
 use crate::openapi::Described;
 use crate::server::BindError;
 use crate::state::ApiState;
-use crate::{events, fees, graphql, guard, health, indexes, openapi, stream, sum};
+use crate::{events, fees, graphql, guard, health, indexes, openapi, payouts, stream, sum};
 
 /// Every path, for the description.
 pub(crate) fn routes() -> OpenApiRouter<ApiState> {
@@ -24,6 +25,7 @@ pub(crate) fn routes() -> OpenApiRouter<ApiState> {
         .merge(health_routes())
         .merge(fee_routes())
         .merge(data_routes())
+        .merge(payouts::asking_routes())
 }
 
 /// Answered whatever else is under way.
@@ -48,13 +50,15 @@ fn data_routes() -> OpenApiRouter<ApiState> {
         .routes(routes!(sum::sum))
         .routes(routes!(stream::stream))
         .routes(routes!(graphql::graphql, graphql::console))
+        .merge(payouts::routes())
 }
 
 /// The whole API.
 pub(crate) fn router(state: ApiState) -> Result<Router, BindError> {
     let bound = from_fn_with_state(state.clone(), guard::bound);
     let caught = || CatchPanicLayer::custom(guard::panicked);
-    let data = Router::from(data_routes()).layer(caught()).layer(bound.clone());
+    let asking = Router::from(payouts::asking_routes()).layer(DefaultBodyLimit::max(MAX_ASKING_BODY_BYTES));
+    let data = Router::from(data_routes()).merge(asking).layer(caught()).layer(bound.clone());
     let fees = Router::from(fee_routes()).layer(caught()).layer(bound).layer(map_response(fees::failed));
     let mut router = Router::from(health_routes())
         .layer(caught())
@@ -91,12 +95,13 @@ fn cors(origins: &[String]) -> Result<Option<CorsLayer>, BindError> {
     } else {
         AllowOrigin::list(origins.iter().map(|origin| value(origin)).collect::<Result<Vec<_>, _>>()?)
     };
-    let headers = [CONTENT_TYPE, HeaderName::from_static("last-event-id")];
+    let named = ["last-event-id", "idempotency-key"].map(HeaderName::from_static);
+    let headers = [CONTENT_TYPE, AUTHORIZATION].into_iter().chain(named);
     Ok(Some(
         CorsLayer::new()
             .allow_origin(allowed)
             .allow_methods([Method::GET, Method::POST])
-            .allow_headers(headers),
+            .allow_headers(headers.collect::<Vec<_>>()),
     ))
 }
 

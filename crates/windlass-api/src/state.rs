@@ -12,6 +12,7 @@ use crate::graphql::{ApiSchema, schema};
 use crate::host::Hosts;
 use crate::limits::{MAX_CONCURRENT_REQUESTS, MAX_STREAMS};
 use crate::options::ApiOptions;
+use crate::payouts::{Pay, PayoutParts};
 use crate::ports::{ProgressSource, Readiness};
 use crate::server::BindError;
 
@@ -24,6 +25,8 @@ pub struct ApiParts {
     pub readiness: Option<Arc<dyn Readiness>>,
     /// How far the indexes are.
     pub progress: Option<Arc<dyn ProgressSource>>,
+    /// Where payouts are asked for; without it nothing is paid here.
+    pub payouts: Option<PayoutParts>,
     /// The recorder behind `/metrics`.
     pub metrics: Option<PrometheusHandle>,
     /// Wakes streams: whoever commits in this process calls `notify_waiters`.
@@ -33,7 +36,14 @@ pub struct ApiParts {
 impl ApiParts {
     /// A store alone.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, readiness: None, progress: None, metrics: None, wake: Arc::new(Notify::new()) }
+        Self {
+            store,
+            readiness: None,
+            progress: None,
+            payouts: None,
+            metrics: None,
+            wake: Arc::new(Notify::new()),
+        }
     }
 }
 
@@ -41,6 +51,7 @@ impl ApiParts {
 #[derive(Clone)]
 pub(crate) struct ApiState {
     pub(crate) parts: ApiParts,
+    pub(crate) pay: Option<Arc<Pay>>,
     pub(crate) options: Arc<ApiOptions>,
     pub(crate) hosts: Arc<Hosts>,
     pub(crate) requests: Arc<Semaphore>,
@@ -53,7 +64,10 @@ pub(crate) struct ApiState {
 impl ApiState {
     pub(crate) fn new(options: ApiOptions, parts: ApiParts) -> Result<Self, BindError> {
         let hosts = Hosts::new(options.listen.ip(), &options.hosts)?;
+        let pay = |payouts| Arc::new(Pay::new(payouts, Arc::clone(&parts.store), &options));
+        let pay = parts.payouts.clone().map(pay);
         Ok(Self {
+            pay,
             hosts: Arc::new(hosts),
             schema: schema(parts.clone()),
             requests: Arc::new(Semaphore::new(options.concurrent_requests.min(MAX_CONCURRENT_REQUESTS))),

@@ -99,6 +99,28 @@ codes! {
     TaskFailed = "W0501";
     /// The built-in devnet did not do what it was asked.
     DevnetFailed = "W0502";
+    /// Paying is not configured.
+    PayMissing = "W0601";
+    /// There is no such payout.
+    PayoutMissing = "W0602";
+    /// The payout, as it stands or as it was asked for, does not allow it.
+    PayoutRefused = "W0603";
+    /// An idempotency key was used for another payout.
+    PayoutKeyReused = "W0604";
+    /// A key of the API is missing, unknown, revoked, or does not allow it.
+    AccessDenied = "W0605";
+    /// A signer's key cannot be used.
+    SignerUnusable = "W0606";
+    /// There is no vault at the address, or it does not take what it is told.
+    VaultUnusable = "W0607";
+    /// An account signs nothing until somebody has looked at it.
+    SignerHalted = "W0608";
+    /// The audit log was tampered with.
+    AuditBroken = "W0609";
+    /// The vault and the store tell different stories of a payout.
+    VaultDiffers = "W0610";
+    /// A transaction was reverted, or did not come through in time.
+    TransactionFailed = "W0611";
 }
 
 impl fmt::Display for Code {

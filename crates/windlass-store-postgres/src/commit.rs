@@ -37,8 +37,17 @@ async fn apply_all(tx: &Tx, Work { commit, merge }: &Work) -> Outcome<Vec<Writte
     check_fences(tx, &commit.fences).await?;
     let mut growth = Growth::default();
     let mut written = Vec::with_capacity(commit.writes.len());
-    for write in &commit.writes {
-        written.push(apply(tx, write, merge, &mut growth).await?);
+    let mut left = commit.writes.as_slice();
+    while let Some((write, rest)) = left.split_first() {
+        let done = job::done_together(left);
+        if done.len() > 1 {
+            job::complete_each(tx, &done).await?;
+            written.extend(done.iter().map(|_| Written::Done));
+            left = &left[done.len()..];
+        } else {
+            written.push(apply(tx, write, merge, &mut growth).await?);
+            left = rest;
+        }
     }
     growth.settle(tx).await?;
     Ok(written)

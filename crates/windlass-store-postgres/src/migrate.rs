@@ -15,8 +15,11 @@ use crate::row::get;
 pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// Each brings the schema from the version before it to its own; never changed once released.
-const MIGRATIONS: &[&str] =
-    &[include_str!("../migrations/0001_foundation.sql"), include_str!("../migrations/0002_pay.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/0001_foundation.sql"),
+    include_str!("../migrations/0002_pay.sql"),
+    include_str!("../migrations/0003_vouched.sql"),
+];
 
 /// The advisory lock of a migration: "windlass" as a number. Databases have their own.
 const MIGRATION_LOCK: i64 = 0x7769_6e64_6c61_7373;

@@ -6,8 +6,11 @@ use windlass_core::error::{StoreError, StoreResult};
 use crate::connect::Place;
 use crate::error::Translate;
 
-const STEPS: &[&str] =
-    &[include_str!("../migrations/0001_foundation.sql"), include_str!("../migrations/0002_pay.sql")];
+const STEPS: &[&str] = &[
+    include_str!("../migrations/0001_foundation.sql"),
+    include_str!("../migrations/0002_pay.sql"),
+    include_str!("../migrations/0003_vouched.sql"),
+];
 
 /// The schema version this binary works with.
 pub const SCHEMA_VERSION: i64 = STEPS.len() as i64;

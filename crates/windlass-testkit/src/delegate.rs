@@ -1,10 +1,17 @@
 //! Wrappers around a store that leave payouts alone.
 
 /// Implements [`Payouts`](windlass_core::payout::store::Payouts) by handing every
-/// question to a field that has the answers.
+/// question to a field that has the answers; through a method that is given the
+/// question's name and the answer to come, if one is named.
 #[macro_export]
 macro_rules! delegate_payouts {
-    ($wrapper:ty, $field:ident) => {
+    (@ask $of:expr, $name:ident($($argument:expr),*)) => {
+        $of.$name($($argument),*).await
+    };
+    (@ask $of:expr, $name:ident($($argument:expr),*), $self:ident.$through:ident) => {
+        $self.$through(stringify!($name), $of.$name($($argument),*)).await
+    };
+    ($wrapper:ty, $field:ident $(, $through:ident)?) => {
         const _: () = {
             use windlass_core::chain::{Address, B256, ChainId, U256};
             use windlass_core::error::StoreResult;
@@ -19,58 +26,58 @@ macro_rules! delegate_payouts {
             #[async_trait::async_trait]
             impl Payouts for $wrapper {
                 async fn payouts(&self, ids: &[PayoutId]) -> StoreResult<Vec<Payout>> {
-                    self.$field.payouts(ids).await
+                    $crate::delegate_payouts!(@ask self.$field, payouts(ids) $(, self.$through)?)
                 }
                 async fn payouts_of_keys(&self, keys: &[IdempotencyKey]) -> StoreResult<Vec<Payout>> {
-                    self.$field.payouts_of_keys(keys).await
+                    $crate::delegate_payouts!(@ask self.$field, payouts_of_keys(keys) $(, self.$through)?)
                 }
                 async fn payouts_of_requests(&self, ids: &[B256]) -> StoreResult<Vec<Payout>> {
-                    self.$field.payouts_of_requests(ids).await
+                    $crate::delegate_payouts!(@ask self.$field, payouts_of_requests(ids) $(, self.$through)?)
                 }
                 async fn list_payouts(&self, query: &PayoutQuery) -> StoreResult<Vec<Payout>> {
-                    self.$field.list_payouts(query).await
+                    $crate::delegate_payouts!(@ask self.$field, list_payouts(query) $(, self.$through)?)
                 }
                 async fn count_payouts(&self) -> StoreResult<Vec<(PayoutState, u64)>> {
-                    self.$field.count_payouts().await
+                    $crate::delegate_payouts!(@ask self.$field, count_payouts() $(, self.$through)?)
                 }
                 async fn has_paid(&self, vault: VaultRef, to: Address) -> StoreResult<bool> {
-                    self.$field.has_paid(vault, to).await
+                    $crate::delegate_payouts!(@ask self.$field, has_paid(vault, to) $(, self.$through)?)
                 }
                 async fn open_total(&self, vault: VaultRef, token: Address) -> StoreResult<U256> {
-                    self.$field.open_total(vault, token).await
+                    $crate::delegate_payouts!(@ask self.$field, open_total(vault, token) $(, self.$through)?)
                 }
-                async fn approvals(&self, payout: PayoutId) -> StoreResult<Vec<Approval>> {
-                    self.$field.approvals(payout).await
+                async fn approvals(&self, payouts: &[PayoutId]) -> StoreResult<Vec<Approval>> {
+                    $crate::delegate_payouts!(@ask self.$field, approvals(payouts) $(, self.$through)?)
                 }
                 async fn budgets(&self, keys: &[BudgetKey]) -> StoreResult<Vec<Budget>> {
-                    self.$field.budgets(keys).await
+                    $crate::delegate_payouts!(@ask self.$field, budgets(keys) $(, self.$through)?)
                 }
                 async fn intent(&self, id: IntentId) -> StoreResult<Option<Intent>> {
-                    self.$field.intent(id).await
+                    $crate::delegate_payouts!(@ask self.$field, intent(id) $(, self.$through)?)
                 }
                 async fn intents_of(&self, payout: PayoutId) -> StoreResult<Vec<Intent>> {
-                    self.$field.intents_of(payout).await
+                    $crate::delegate_payouts!(@ask self.$field, intents_of(payout) $(, self.$through)?)
                 }
                 async fn attempts(&self, intent: IntentId) -> StoreResult<Vec<Attempt>> {
-                    self.$field.attempts(intent).await
+                    $crate::delegate_payouts!(@ask self.$field, attempts(intent) $(, self.$through)?)
                 }
                 async fn signer(&self, chain: ChainId, address: Address) -> StoreResult<Option<SignerRow>> {
-                    self.$field.signer(chain, address).await
+                    $crate::delegate_payouts!(@ask self.$field, signer(chain, address) $(, self.$through)?)
                 }
                 async fn list_signers(&self) -> StoreResult<Vec<SignerRow>> {
-                    self.$field.list_signers().await
+                    $crate::delegate_payouts!(@ask self.$field, list_signers() $(, self.$through)?)
                 }
                 async fn audit_rows(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {
-                    self.$field.audit_rows(query).await
+                    $crate::delegate_payouts!(@ask self.$field, audit_rows(query) $(, self.$through)?)
                 }
                 async fn audit_head(&self) -> StoreResult<AuditHead> {
-                    self.$field.audit_head().await
+                    $crate::delegate_payouts!(@ask self.$field, audit_head() $(, self.$through)?)
                 }
                 async fn api_key(&self, hash: B256) -> StoreResult<Option<ApiKey>> {
-                    self.$field.api_key(hash).await
+                    $crate::delegate_payouts!(@ask self.$field, api_key(hash) $(, self.$through)?)
                 }
                 async fn list_api_keys(&self) -> StoreResult<Vec<ApiKey>> {
-                    self.$field.list_api_keys().await
+                    $crate::delegate_payouts!(@ask self.$field, list_api_keys() $(, self.$through)?)
                 }
             }
         };

@@ -1,4 +1,5 @@
-//! A store behind a hook: something happens before and after every call that writes.
+//! A store behind a hook: something happens before and after every call that writes, and
+//! before every call that reads.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,6 +34,19 @@ pub trait StoreHook: Send + Sync {
 
     /// After it was made, well or not; an error is answered instead, though it was made.
     async fn after(&self, call: &'static str) -> StoreResult<()>;
+
+    /// Before a call that reads is made; an error is answered instead.
+    async fn reading(&self, _call: &'static str) -> StoreResult<()> {
+        Ok(())
+    }
+
+    /// A commit that is about to be made; what is returned is made in its place.
+    async fn committing(&self, commit: Commit) -> StoreResult<Commit> {
+        Ok(commit)
+    }
+
+    /// Whether the last commit was taken.
+    fn committed(&self, _is_taken: bool) {}
 }
 
 /// A store behind a hook.
@@ -57,12 +71,27 @@ impl HookedStore {
         self.hook.after(call).await?;
         answer
     }
+
+    async fn read<T>(
+        &self,
+        call: &'static str,
+        made: impl Future<Output = StoreResult<T>> + Send,
+    ) -> StoreResult<T> {
+        self.hook.reading(call).await?;
+        made.await
+    }
 }
 
 #[async_trait]
 impl Door for HookedStore {
     async fn commit(&self, commit: Commit) -> StoreResult<Vec<Written>> {
-        self.around("commit", self.inner.commit(commit)).await
+        let commit = self.hook.committing(commit).await?;
+        let made = async {
+            let answer = self.inner.commit(commit).await;
+            self.hook.committed(answer.is_ok());
+            answer
+        };
+        self.around("commit", made).await
     }
 }
 
@@ -86,7 +115,7 @@ impl Leases for HookedStore {
     }
 
     async fn list_leases(&self) -> StoreResult<Vec<Lease>> {
-        self.inner.list_leases().await
+        self.read("list_leases", self.inner.list_leases()).await
     }
 }
 
@@ -117,15 +146,15 @@ impl Jobs for HookedStore {
     }
 
     async fn list_jobs(&self, filter: &JobFilter) -> StoreResult<Vec<JobRow>> {
-        self.inner.list_jobs(filter).await
+        self.read("list_jobs", self.inner.list_jobs(filter)).await
     }
 
     async fn show_job(&self, id: JobId) -> StoreResult<Option<JobRow>> {
-        self.inner.show_job(id).await
+        self.read("show_job", self.inner.show_job(id)).await
     }
 
     async fn count_jobs(&self) -> StoreResult<Vec<QueueCounts>> {
-        self.inner.count_jobs().await
+        self.read("count_jobs", self.inner.count_jobs()).await
     }
 }
 
@@ -139,11 +168,11 @@ impl Ranges for HookedStore {
 #[async_trait]
 impl Cursors for HookedStore {
     async fn cursor(&self, name: &CursorName) -> StoreResult<Option<Cursor>> {
-        self.inner.cursor(name).await
+        self.read("cursor", self.inner.cursor(name)).await
     }
 
     async fn list_cursors(&self) -> StoreResult<Vec<(CursorName, Cursor)>> {
-        self.inner.list_cursors().await
+        self.read("list_cursors", self.inner.list_cursors()).await
     }
 }
 
@@ -166,7 +195,7 @@ impl Outbox for HookedStore {
     }
 
     async fn list_dead_messages(&self, sink: Option<&Sink>, limit: u32) -> StoreResult<Vec<DeadMessage>> {
-        self.inner.list_dead_messages(sink, limit).await
+        self.read("list_dead_messages", self.inner.list_dead_messages(sink, limit)).await
     }
 
     async fn requeue_dead_messages(&self, ids: &[JobId]) -> StoreResult<u64> {
@@ -178,30 +207,30 @@ impl Outbox for HookedStore {
     }
 
     async fn messages(&self, partition: &Partition, after: i64, limit: u32) -> StoreResult<Vec<Message>> {
-        self.inner.messages(partition, after, limit).await
+        self.read("messages", self.inner.messages(partition, after, limit)).await
     }
 
     async fn outbox_depth(&self) -> StoreResult<Vec<SinkDepth>> {
-        self.inner.outbox_depth().await
+        self.read("outbox_depth", self.inner.outbox_depth()).await
     }
 }
 
 #[async_trait]
 impl Events for HookedStore {
     async fn events(&self, chain: ChainId, from: (u64, u32), limit: u32) -> StoreResult<Vec<LogEvent>> {
-        self.inner.events(chain, from, limit).await
+        self.read("events", self.inner.events(chain, from, limit)).await
     }
 
     async fn count_events(&self, chain: ChainId) -> StoreResult<u64> {
-        self.inner.count_events(chain).await
+        self.read("count_events", self.inner.count_events(chain)).await
     }
 
     async fn blocks(&self, chain: ChainId, from_block: u64, limit: u32) -> StoreResult<Vec<BlockHeader>> {
-        self.inner.blocks(chain, from_block, limit).await
+        self.read("blocks", self.inner.blocks(chain, from_block, limit)).await
     }
 
     async fn state(&self, key: &StateKey) -> StoreResult<Option<String>> {
-        self.inner.state(key).await
+        self.read("state", self.inner.state(key)).await
     }
 }
 
@@ -216,30 +245,30 @@ impl Tables for HookedStore {
     }
 
     async fn list_tables(&self) -> StoreResult<Vec<TableInfo>> {
-        self.inner.list_tables().await
+        self.read("list_tables", self.inner.list_tables()).await
     }
 
     async fn rows(&self, query: &RowQuery) -> StoreResult<Vec<EventRow>> {
-        self.inner.rows(query).await
+        self.read("rows", self.inner.rows(query)).await
     }
 
     async fn count_rows(&self, table: &Identifier, conditions: &[Condition]) -> StoreResult<u64> {
-        self.inner.count_rows(table, conditions).await
+        self.read("count_rows", self.inner.count_rows(table, conditions)).await
     }
 
     async fn sum_rows(&self, query: &SumQuery) -> StoreResult<Vec<SumGroup>> {
-        self.inner.sum_rows(query).await
+        self.read("sum_rows", self.inner.sum_rows(query)).await
     }
 }
 
 #[async_trait]
 impl Health for HookedStore {
     async fn now(&self) -> StoreResult<Timestamp> {
-        self.inner.now().await
+        self.read("now", self.inner.now()).await
     }
 
     async fn describe(&self) -> StoreResult<StoreInfo> {
-        self.inner.describe().await
+        self.read("describe", self.inner.describe()).await
     }
 
     async fn close(&self) {
@@ -247,4 +276,4 @@ impl Health for HookedStore {
     }
 }
 
-crate::delegate_payouts!(HookedStore, inner);
+crate::delegate_payouts!(HookedStore, inner, read);

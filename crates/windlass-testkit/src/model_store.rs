@@ -291,8 +291,8 @@ impl Payouts for ModelStore {
         self.with(|model, _| model.ledger().open_total(vault, token))
     }
 
-    async fn approvals(&self, payout: PayoutId) -> StoreResult<Vec<Approval>> {
-        self.with(|model, _| model.ledger().approvals(payout))
+    async fn approvals(&self, payouts: &[PayoutId]) -> StoreResult<Vec<Approval>> {
+        self.with(|model, _| model.ledger().approvals(payouts))
     }
 
     async fn budgets(&self, keys: &[BudgetKey]) -> StoreResult<Vec<Budget>> {

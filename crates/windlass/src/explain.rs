@@ -50,6 +50,17 @@ pages! {
     TakenBack: "W0406",
     TaskFailed: "W0501",
     DevnetFailed: "W0502",
+    PayMissing: "W0601",
+    PayoutMissing: "W0602",
+    PayoutRefused: "W0603",
+    PayoutKeyReused: "W0604",
+    AccessDenied: "W0605",
+    SignerUnusable: "W0606",
+    VaultUnusable: "W0607",
+    SignerHalted: "W0608",
+    AuditBroken: "W0609",
+    VaultDiffers: "W0610",
+    TransactionFailed: "W0611",
 }
 
 #[cfg(test)]

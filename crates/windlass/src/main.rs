@@ -14,6 +14,7 @@
 //! | [`failure`] | why a command ended without success |
 //! | [`run`] | the daemon: the store and the roles played on it |
 //! | [`signals`] | Ctrl-C, SIGTERM and SIGHUP |
+//! | [`vault`] | setting up a vault and its rules |
 
 mod cli;
 mod collect;
@@ -25,8 +26,10 @@ mod explain;
 mod export;
 mod failure;
 mod output;
+mod pay;
 mod run;
 mod signals;
+mod vault;
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -18,7 +18,8 @@ use windlass_core::table::{TableSpec, Value};
 pub(crate) use self::bounds::within_blocks;
 pub(crate) use self::name::Operator;
 use self::name::{known, place, target};
-use self::value::{shown, value};
+pub(crate) use self::value::shown;
+use self::value::value;
 use crate::error::{ApiError, ApiResult, ErrorCode};
 use crate::limits::MAX_FILTERS;
 

@@ -43,7 +43,7 @@ pub(super) fn value(
 }
 
 /// Somebody's text, as much of it as a message repeats.
-pub(super) fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(MAX_SHOWN_CHARS).collect()
 }
 

@@ -7,6 +7,7 @@
 //! | file | what it holds |
 //! | --- | --- |
 //! | `query` | what can be asked |
+//! | `payout/` | payouts: what can be asked and done |
 //! | `event`, `sum`, `index`, `scalar` | what is answered |
 //! | `nesting`, `weight` | what is refused before anything follows it |
 //! | `tell` | what an answer says of its errors |
@@ -14,29 +15,38 @@
 mod event;
 mod index;
 mod nesting;
+mod payout;
 mod query;
 mod scalar;
 mod sum;
 mod tell;
 mod weight;
 
-use async_graphql::{EmptyMutation, EmptySubscription, Pos, Request, Response, Schema};
+use async_graphql::parser::types::OperationType;
+use async_graphql::{EmptySubscription, MergedObject, Pos, Request, Response, Schema};
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
-use axum::http::StatusCode;
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use serde_json::{Map, Value};
 
-use self::query::QueryRoot;
+use self::payout::{Asker, PayoutMutations, PayoutQueries};
+use self::query::EventQueries;
+use crate::access::Gate;
 use crate::error::{ApiError, ApiResult, ErrorBody, ErrorCode};
 use crate::limits::{
     MAX_BODY_BYTES, MAX_GRAPHQL_COMPLEXITY, MAX_GRAPHQL_DEPTH, MAX_GRAPHQL_DIRECTIVES, MAX_GRAPHQL_NESTING,
 };
 use crate::state::{ApiParts, ApiState};
 
-pub(crate) type ApiSchema = Schema<QueryRoot, EmptyMutation, EmptySubscription>;
+pub(crate) type ApiSchema = Schema<QueryRoot, PayoutMutations, EmptySubscription>;
+
+/// The root of all questions.
+#[derive(MergedObject, Default)]
+#[graphql(name = "Query")]
+pub(crate) struct QueryRoot(EventQueries, PayoutQueries);
 
 const CONSOLE: &str = include_str!("console.html");
 /// The page may talk to this server and to nobody else.
@@ -45,7 +55,7 @@ const CONSOLE_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; st
 
 /// The schema over these parts.
 pub(crate) fn schema(parts: ApiParts) -> ApiSchema {
-    Schema::build(QueryRoot, EmptyMutation, EmptySubscription)
+    Schema::build(QueryRoot::default(), PayoutMutations, EmptySubscription)
         .data(parts)
         .limit_depth(MAX_GRAPHQL_DEPTH)
         .limit_complexity(MAX_GRAPHQL_COMPLEXITY)
@@ -53,31 +63,50 @@ pub(crate) fn schema(parts: ApiParts) -> ApiSchema {
         .finish()
 }
 
-/// Answers a GraphQL query.
+/// Answers a GraphQL query, or does what a mutation says.
 #[utoipa::path(post, path = "/graphql", tag = "graphql",
     request_body(content = Object, description = "`query`, and `variables` and `operationName` if needed"),
     responses(
         (status = 200, description = "`data`, or `errors` with codes, or both", body = Object),
         (status = 400, description = "the body is not a query", body = ErrorBody),
+        (status = 401, description = "an error says that something takes a key; `data` has the rest", body = Object),
+        (status = 403, description = "an error says that a key may not; `data` has the rest", body = Object),
         (status = 413, description = "the body is too long", body = ErrorBody),
     ))]
 pub(crate) async fn graphql(
     State(state): State<ApiState>,
+    headers: HeaderMap,
     body: Result<Json<Map<String, Value>>, JsonRejection>,
-) -> ApiResult<Json<Response>> {
+) -> ApiResult<impl IntoResponse> {
     let Json(body) = body.map_err(refuse)?;
     if !body.get("query").is_some_and(Value::is_string) {
         return Err(no_question());
     }
     let request = serde_json::from_value(Value::Object(body)).map_err(|_| no_question())?;
-    match checked(request) {
-        Ok(request) => Ok(Json(tell::told(state.schema.execute(request).await))),
+    let response = match checked(request) {
+        Ok(mut request) => {
+            let is_mutation = is_mutation(&mut request);
+            let asker = Asker::new(Gate::new(state.pay.as_ref(), &headers));
+            tell::told(state.schema.execute(request.data(asker)).await, is_mutation)
+        }
         Err(error) => {
             let mut error = async_graphql::Error::from(error).into_server_error(Pos::default());
             error.locations.clear();
-            Ok(Json(Response::from_errors(vec![error])))
+            Response::from_errors(vec![error])
         }
-    }
+    };
+    let (status, headers) = tell::status(&response);
+    Ok((status, headers, Json(response)))
+}
+
+/// Whether something is to be done, and not only asked.
+fn is_mutation(request: &mut Request) -> bool {
+    let wanted = request.operation_name.clone();
+    let Ok(document) = request.parsed_query() else { return false };
+    document.operations.iter().any(|(name, operation)| {
+        let is_wanted = wanted.is_none() || name.map(|name| name.as_str()) == wanted.as_deref();
+        is_wanted && operation.node.ty == OperationType::Mutation
+    })
 }
 
 /// The same request, unless its query is too large to be looked at.
@@ -126,6 +155,9 @@ impl From<ApiError> for async_graphql::Error {
         extensions.set("code", error.code.as_str());
         if let Some(hint) = error.hint {
             extensions.set("hint", hint);
+        }
+        if let Some(wait_s) = error.retry_after_s {
+            extensions.set(tell::RETRY_AFTER_S, wait_s);
         }
         shown
     }

@@ -1,4 +1,4 @@
-//! What can be asked.
+//! What can be asked about what was collected.
 
 use async_graphql::{Context, Object, Result};
 
@@ -14,12 +14,12 @@ use crate::limits::{GRAPHQL_PAGE_COMPLEXITY, GRAPHQL_SUM_COMPLEXITY, MAX_GROUPS}
 use crate::state::ApiParts;
 use crate::sum::TotalQuery;
 
-/// The root of all questions.
-#[derive(Debug)]
-pub(crate) struct QueryRoot;
+/// Questions about what was collected.
+#[derive(Debug, Default)]
+pub(crate) struct EventQueries;
 
-#[Object(name = "Query")]
-impl QueryRoot {
+#[Object]
+impl EventQueries {
     /// The rows of an event that meet the filters, newest first unless told otherwise.
     #[graphql(complexity = "GRAPHQL_PAGE_COMPLEXITY + rows_asked(first).saturating_mul(child_complexity)")]
     #[expect(clippy::too_many_arguments, reason = "they are the arguments of the field")]

@@ -1,21 +1,76 @@
 //! What an answer says of its errors: each has a code, and limits are named.
 //!
-//! A field that cannot be null and has failed makes what holds it null, as the
-//! specification has it. Only fields of the root can fail, and none of them can be null:
-//! so there is no data at all where one has failed.
+//! A field that has failed is null, as the specification has it; one that cannot be null
+//! makes what holds it null. A question of the root cannot be null, so there is no data at
+//! all where one has failed. Everything else that can fail can also be null: fields that
+//! are read by themselves, and mutations. What a mutation has done is told, then, whatever
+//! became of those before and behind it.
 
-use async_graphql::{Response, ServerError, Value};
+use async_graphql::indexmap::IndexMap;
+use async_graphql::{Name, PathSegment, Response, ServerError, Value};
+use axum::http::{HeaderMap, StatusCode};
 
-use crate::error::ErrorCode;
+use crate::error::{self, ErrorCode};
 use crate::limits::{MAX_GRAPHQL_COMPLEXITY, MAX_GRAPHQL_DEPTH};
 
+/// Under which name an error says when to come back.
+pub(super) const RETRY_AFTER_S: &str = "retry_after_s";
+
 /// The answer as it is sent.
-pub(super) fn told(mut response: Response) -> Response {
-    if response.errors.iter().any(|error| !error.path.is_empty()) {
-        response.data = Value::Null;
+pub(super) fn told(mut response: Response, is_mutation: bool) -> Response {
+    let Response { data, errors, .. } = &mut response;
+    if !is_mutation && errors.iter().any(|error| error.path.len() == 1) {
+        *data = Value::Null;
+    } else {
+        let of_fields = errors.iter().filter(|error| !error.path.is_empty());
+        of_fields.for_each(|error| leave_null(data, &error.path));
     }
-    response.errors.iter_mut().for_each(tell);
+    errors.iter_mut().for_each(tell);
     response
+}
+
+/// Puts null where a field has failed: it would be missing.
+fn leave_null(value: &mut Value, path: &[PathSegment]) {
+    match path.split_first() {
+        None => {}
+        Some((PathSegment::Index(at), rest)) => {
+            if let Value::List(entries) = value
+                && let Some(entry) = entries.get_mut(*at)
+            {
+                leave_null(entry, rest);
+            }
+        }
+        Some((PathSegment::Field(name), rest)) => {
+            // What holds nothing but fields that failed was left out altogether.
+            if *value == Value::Null {
+                *value = Value::Object(IndexMap::new());
+            }
+            if let Value::Object(fields) = value {
+                leave_null(fields.entry(Name::new(name)).or_insert(Value::Null), rest);
+            }
+        }
+    }
+}
+
+/// The status and headers of an answer: who is refused by reason of who they are is told so
+/// there, too.
+pub(super) fn status(response: &Response) -> (StatusCode, HeaderMap) {
+    let refusals = [ErrorCode::Unauthenticated, ErrorCode::RateLimited, ErrorCode::Forbidden];
+    let refused = refusals.into_iter().find_map(|code| {
+        let found =
+            response.errors.iter().find(|error| extension(error, "code") == Some(code.as_str().into()))?;
+        Some((code.status(), extension(found, RETRY_AFTER_S)))
+    });
+    let (status, wait) = refused.unwrap_or((StatusCode::OK, None));
+    let wait_s = wait.and_then(|wait| match wait {
+        Value::Number(seconds) => seconds.as_u64(),
+        _ => None,
+    });
+    (status, error::headers(status, wait_s))
+}
+
+fn extension(error: &ServerError, name: &str) -> Option<Value> {
+    error.extensions.as_ref()?.get(name).cloned()
 }
 
 fn tell(error: &mut ServerError) {
@@ -36,5 +91,48 @@ fn tell(error: &mut ServerError) {
             error.message = format!("the query is nested more than {MAX_GRAPHQL_DEPTH} fields deep");
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use async_graphql::Pos;
+    use serde_json::json;
+
+    use super::*;
+
+    fn failed(path: &[&str]) -> ServerError {
+        let segment = |part: &&str| match part.parse() {
+            Ok(at) => PathSegment::Index(at),
+            Err(_) => PathSegment::Field((*part).to_owned()),
+        };
+        let mut error = ServerError::new("no", Some(Pos::default()));
+        error.path = path.iter().map(segment).collect();
+        error
+    }
+
+    fn data(data: serde_json::Value, path: &[&str], is_mutation: bool) -> serde_json::Value {
+        let mut response = Response::new(Value::from_json(data).unwrap());
+        response.errors.push(failed(path));
+        told(response, is_mutation).data.into_json().unwrap()
+    }
+
+    #[test]
+    fn what_a_mutation_has_done_is_told_beside_what_has_failed() {
+        assert_eq!(data(json!({"a": 1}), &["b"], true), json!({"a": 1, "b": null}));
+        assert_eq!(data(json!(null), &["b"], true), json!({"b": null}));
+        assert_eq!(data(json!({"a": 1}), &["b"], false), json!(null));
+    }
+
+    #[test]
+    fn a_field_within_that_has_failed_is_null() {
+        let page = json!({"page": {"edges": [{"id": 1}, {"id": 2}]}});
+        let expected = json!({"page": {"edges": [{"id": 1}, {"id": 2, "x": null}]}});
+        assert_eq!(data(page, &["page", "edges", "1", "x"], false), expected);
+        let alone = json!({"page": {"edges": [null]}});
+        assert_eq!(
+            data(alone, &["page", "edges", "0", "x"], false),
+            json!({"page": {"edges": [{"x": null}]}})
+        );
     }
 }

@@ -10,5 +10,6 @@ mod health;
 mod host;
 mod limits;
 mod openapi;
+mod pay;
 mod rows;
 mod wire;

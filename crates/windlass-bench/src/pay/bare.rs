@@ -1,26 +1,68 @@
-//! The bare loop: sign, commit one row, send; one transaction after another.
+//! The bare loop: sign, commit one row to the same kind of store, send; one transaction
+//! after another.
 
 use std::path::Path;
 use std::time::Instant;
 
 use alloy_primitives::{Address, U256};
 use rusqlite::Connection;
+use tokio_postgres::{Client, Statement};
 use windlass_core::payout::fees::GasFees;
 use windlass_core::payout::transaction::Transaction;
 use windlass_core::payout::vault::calldata::{self, VaultPayout};
 
 use super::Broken;
 use super::world::World;
+use crate::place::{SCHEMA, connect};
 use crate::report::Measured;
 
+/// Where the bare loop keeps its rows.
+pub(super) enum Rows {
+    /// In a file, as sure as the store is.
+    Sqlite(Connection),
+    /// On the server, by a prepared statement.
+    Postgres(Client, Statement),
+}
+
+impl Rows {
+    /// A table of its own in a file.
+    pub(super) fn sqlite(path: &Path) -> Result<Self, Broken> {
+        let connection = Connection::open(path)?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        connection
+            .execute_batch("CREATE TABLE bare (nonce INTEGER PRIMARY KEY, hash BLOB, raw BLOB) STRICT")?;
+        Ok(Self::Sqlite(connection))
+    }
+
+    /// A table of its own on a server.
+    pub(super) async fn postgres(url: &str) -> Result<Self, Broken> {
+        let client = connect(url).await?;
+        let table = format!("{SCHEMA}.bare");
+        client
+            .batch_execute(&format!("CREATE TABLE {table} (nonce BIGINT PRIMARY KEY, hash BYTEA, raw BYTEA)"))
+            .await?;
+        let insert = client.prepare(&format!("INSERT INTO {table} VALUES ($1, $2, $3)")).await?;
+        Ok(Self::Postgres(client, insert))
+    }
+
+    async fn insert(&self, nonce: i64, hash: &[u8], raw: &[u8]) -> Result<(), Broken> {
+        match self {
+            Self::Sqlite(connection) => {
+                let mut insert = connection.prepare_cached("INSERT INTO bare VALUES (?1, ?2, ?3)")?;
+                insert.execute((nonce, hash, raw))?;
+            }
+            Self::Postgres(client, insert) => {
+                client.execute(insert, &[&nonce, &hash, &raw]).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Makes so many transactions with an account of its own.
-pub(super) async fn measure(world: &World, path: &Path, n: u64) -> Result<Measured, Broken> {
+pub(super) async fn measure(world: &World, rows: &Rows, n: u64) -> Result<Measured, Broken> {
     let signer = world.signers(8)?.pop().ok_or("too few accounts")?;
-    let connection = Connection::open(path)?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
-    connection.pragma_update(None, "synchronous", "FULL")?;
-    connection
-        .execute_batch("CREATE TABLE attempt (nonce INTEGER PRIMARY KEY, hash BLOB, raw BLOB) STRICT")?;
     let client = reqwest::Client::new();
     let first = world.chain.next_nonce(signer.address());
     let begun = Instant::now();
@@ -40,10 +82,7 @@ pub(super) async fn measure(world: &World, path: &Path, n: u64) -> Result<Measur
             fees: GasFees { max_fee: 100_000_000_000, priority_fee: 1_000_000_000 },
         };
         let signed = transaction.signed(&signer.sign_hash(transaction.signing_hash()).await?);
-        connection.execute(
-            "INSERT INTO attempt VALUES (?1, ?2, ?3)",
-            (i64::try_from(nonce)?, signed.hash.as_slice(), &signed.raw[..]),
-        )?;
+        rows.insert(i64::try_from(nonce)?, signed.hash.as_slice(), &signed.raw).await?;
         let body = serde_json::json!({
             "jsonrpc": "2.0", "id": nonce, "method": "eth_sendRawTransaction", "params": [signed.raw],
         });

@@ -18,7 +18,9 @@ use windlass_engine::pay::payer::{Payer, PayerParts};
 use windlass_engine::pay::submit::Submitter;
 use windlass_engine::pay::track::Tracker;
 
+use self::bare::Rows;
 use self::world::World;
+use crate::place::StoreKind;
 use crate::report::{Measured, Report};
 use crate::{Outcome, StoreArgs};
 
@@ -62,8 +64,12 @@ pub(crate) async fn run(args: Args) -> Outcome {
     let (measured, transactions) =
         pay(&world, &store, &options, &args).await.map_err(|error| error.to_string())?;
     let rss_mib = crate::memory::peak_rss_mib();
-    let bare =
-        bare::measure(&world, &place.path("bare.db"), BARE).await.map_err(|error| error.to_string())?;
+    let rows = match args.store.store {
+        StoreKind::Sqlite => Rows::sqlite(&place.path("bare.db")),
+        StoreKind::Postgres => Rows::postgres(args.store.url()?).await,
+    };
+    let rows = rows.map_err(|error| error.to_string())?;
+    let bare = bare::measure(&world, &rows, BARE).await.map_err(|error| error.to_string())?;
     let ratio = transactions as f64 / measured.seconds / bare.rate();
     let bar = if args.batch > 1 { BAR_BATCHED } else { BAR_SINGLE };
     let report = Report::new("pay", args.store.name(), measured)

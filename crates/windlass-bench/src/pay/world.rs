@@ -12,6 +12,7 @@ use windlass_chain::evm::{EvmPool, PoolOptions};
 use windlass_chain::signer::development::DevelopmentSigner;
 use windlass_core::chain::ChainId;
 use windlass_core::payout::audit::AuditKey;
+use windlass_core::payout::desk::MAX_ASKED;
 use windlass_core::payout::request::{IdempotencyKey, PayoutRequest, VaultRef};
 use windlass_core::payout::signer::Signer;
 use windlass_core::payout::submit::TransactionChain;
@@ -19,7 +20,7 @@ use windlass_core::payout::vault::event::topics;
 use windlass_core::store::Store;
 use windlass_devnet::chain::{Chain, ChainOptions, DevAccount, LogFilter, Mining};
 use windlass_devnet::rpc::{Server, ServerHandle, ServerOptions};
-use windlass_engine::pay::desk::{Asked, Desk, MAX_ASKED};
+use windlass_engine::pay::desk::Desk;
 use windlass_engine::pay::options::PayOptions;
 
 use super::Broken;
@@ -93,7 +94,8 @@ impl World {
         let counter = AtomicU64::new(0);
         let random = Arc::new(move || u128::from(counter.fetch_add(1, Ordering::Relaxed)));
         let desk = Desk::new(store, options, AuditKey::new([1; 32]), random)?;
-        let requests: Vec<Asked> = (0..n).map(|number| self.request(number)).collect::<Result<_, _>>()?;
+        let requests: Vec<PayoutRequest> =
+            (0..n).map(|number| self.request(number)).collect::<Result<_, _>>()?;
         for part in requests.chunks(MAX_ASKED) {
             for created in desk.create(part, "asker").await? {
                 desk.approve(created.payout.id, "approver").await?;
@@ -102,17 +104,16 @@ impl World {
         Ok(())
     }
 
-    fn request(&self, number: u64) -> Result<Asked, Broken> {
+    fn request(&self, number: u64) -> Result<PayoutRequest, Broken> {
         let mut to = [0x70; 20];
         to[12..].copy_from_slice(&number.to_be_bytes());
-        let request = PayoutRequest {
+        Ok(PayoutRequest {
             vault: self.vault,
             token: self.token,
             to: Address::from(to),
             amount: U256::from(1_000 + number),
             key: IdempotencyKey::new(format!("bench-{number}"))?,
-        };
-        Ok(Asked { request, retry_of: None })
+        })
     }
 
     pub(super) fn pool(&self) -> Result<Arc<dyn TransactionChain>, Broken> {

@@ -12,6 +12,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
+use super::ledger::Approval;
+use super::request::{PayoutId, PayoutRequest};
 use crate::chain::B256;
 use crate::time::Timestamp;
 
@@ -99,6 +101,24 @@ impl AuditKey {
             mac.update(field.as_bytes());
         }
         B256::from_slice(&mac.finalize().into_bytes())
+    }
+
+    /// The code of an approval, over what is approved, by whom and when. Nobody makes one
+    /// without the key, and none is good for another recipient, token or amount.
+    pub fn vouch(&self, id: PayoutId, request: &PayoutRequest, approver: &str, at: Timestamp) -> B256 {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("a code takes a key of any length");
+        mac.update(b"an approval of a payout");
+        mac.update(id.to_string().as_bytes());
+        mac.update(request.request_id().as_slice());
+        mac.update(request.parameters_hash().as_slice());
+        mac.update(&at.as_ms().to_be_bytes());
+        mac.update(approver.as_bytes());
+        B256::from_slice(&mac.finalize().into_bytes())
+    }
+
+    /// Whether an approval is of this payout, as it was asked for, and by somebody with the key.
+    pub fn vouches(&self, request: &PayoutRequest, approval: &Approval) -> bool {
+        self.vouch(approval.payout, request, &approval.approver, approval.at) == approval.code
     }
 
     /// Whether a row follows on a head; the new head if so.

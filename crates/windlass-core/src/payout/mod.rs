@@ -9,6 +9,7 @@
 //! | [`fees`] | what a transaction offers for its gas |
 //! | [`ledger`] | what is kept: rows with versions |
 //! | [`store`] | the port to what is kept |
+//! | [`desk`] | the port to where payouts are asked for and approved |
 //! | [`transaction`] | a transaction, its bytes, and reading them back |
 //! | [`vault`] | the contract that pays: calls, answers, refusals, events |
 //! | [`signer`] | the port to whoever signs |
@@ -17,6 +18,8 @@
 
 pub mod audit;
 pub mod day;
+mod decimal;
+pub mod desk;
 pub mod fees;
 pub mod ledger;
 pub mod request;

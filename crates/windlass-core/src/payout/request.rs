@@ -80,6 +80,7 @@ pub struct PayoutRequest {
     /// Who gets it.
     pub to: Address,
     /// How much, in base units.
+    #[serde(with = "super::decimal")]
     pub amount: U256,
     /// The asking side's key.
     pub key: IdempotencyKey,
@@ -185,6 +186,20 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn amounts_are_written_as_digits_and_read_back() {
+        let request = PayoutRequest {
+            vault: VaultRef { chain: ChainId::new(1).expect("an id"), address: Address::repeat_byte(1) },
+            token: Address::repeat_byte(2),
+            to: Address::repeat_byte(3),
+            amount: U256::MAX,
+            key: IdempotencyKey::new("k").expect("a key"),
+        };
+        let text = serde_json::to_value(&request).expect("json");
+        assert_eq!(text["amount"], U256::MAX.to_string());
+        assert_eq!(serde_json::from_value::<PayoutRequest>(text).expect("read back"), request);
+    }
 
     fn request(key: &str) -> PayoutRequest {
         PayoutRequest {

@@ -37,6 +37,22 @@ impl RiskLimits {
     }
 }
 
+/// The most that one recipient gets in a UTC day.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RecipientLimits {
+    /// Of single tokens.
+    pub tokens: BTreeMap<Address, U256>,
+    /// Of each of the others.
+    pub others: Option<U256>,
+}
+
+impl RecipientLimits {
+    /// The most of a token.
+    pub fn of(&self, token: Address) -> Option<U256> {
+        self.tokens.get(&token).copied().or(self.others)
+    }
+}
+
 /// The rules of a vault.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RiskRules {
@@ -45,7 +61,7 @@ pub struct RiskRules {
     /// For single tokens, before those for all.
     pub tokens: BTreeMap<Address, RiskLimits>,
     /// For single recipients: of a UTC day, before those of tokens.
-    pub recipients: BTreeMap<Address, U256>,
+    pub recipients: BTreeMap<Address, RecipientLimits>,
     /// Who is never paid.
     pub denylist: BTreeSet<Address>,
     /// Who alone is paid, if there is such a list.
@@ -135,6 +151,12 @@ impl RiskRules {
         self.tokens.get(&token).copied().unwrap_or_default().or(self.limits)
     }
 
+    /// The most of a token that a recipient gets in a day.
+    pub fn recipient_limit(&self, token: Address, to: Address) -> Option<U256> {
+        let own = self.recipients.get(&to).and_then(|limits| limits.of(token));
+        own.or(self.limits_of(token).max_daily_per_recipient)
+    }
+
     /// Whether a payout may be made.
     pub fn check(&self, candidate: &Candidate, facts: &RiskFacts) -> RiskVerdict {
         if let Some(reason) = self.refusal(candidate, facts) {
@@ -149,7 +171,7 @@ impl RiskRules {
 
     fn refusal(&self, candidate: &Candidate, facts: &RiskFacts) -> Option<RiskReason> {
         let limits = self.limits_of(candidate.token);
-        let per_recipient = self.recipients.get(&candidate.to).copied().or(limits.max_daily_per_recipient);
+        let per_recipient = self.recipient_limit(candidate.token, candidate.to);
         let is_over = |spent: U256, limit: Option<U256>| {
             limit.is_some_and(|limit| spent.checked_add(candidate.amount).is_none_or(|sum| sum > limit))
         };
@@ -162,7 +184,9 @@ impl RiskRules {
         if self.allowlist.as_ref().is_some_and(|list| !list.contains(&candidate.to)) {
             return Some(RiskReason::NotAllowed);
         }
-        if is_over(facts.day_total, limits.max_daily_total) {
+        // A sum that does not fit 256 bits is no sum any more, whatever the limit.
+        let is_too_much = facts.day_total.checked_add(candidate.amount).is_none();
+        if is_too_much || is_over(facts.day_total, limits.max_daily_total) {
             return Some(RiskReason::DailyTotal);
         }
         is_over(facts.recipient_total, per_recipient).then_some(RiskReason::RecipientDailyTotal)
@@ -226,6 +250,19 @@ mod tests {
         assert_eq!(check(&none, TO, u64::MAX, u64::MAX, 0), RiskVerdict::Passes);
     }
 
+    /// A day's sum that would not fit is never held: giving a part of it back would leave too little.
+    #[test]
+    fn a_sum_that_does_not_fit_is_refused_without_any_limit() {
+        let now = Timestamp::from_ms(1);
+        let candidate = Candidate { token: TOKEN, to: TO, amount: U256::MAX, created_at: now };
+        let facts =
+            |day_total| RiskFacts { now, day_total, recipient_total: U256::ZERO, is_known_recipient: true };
+        let rules = RiskRules::default();
+        assert_eq!(rules.check(&candidate, &facts(U256::ZERO)), RiskVerdict::Passes);
+        let refused = RiskVerdict::Refused(RiskReason::DailyTotal);
+        assert_eq!(rules.check(&candidate, &facts(U256::ONE)), refused);
+    }
+
     #[test]
     fn the_first_reason_in_order_is_told() {
         let denied = Address::with_last_byte(0xde);
@@ -253,7 +290,8 @@ mod tests {
             "for all tokens"
         );
         assert_eq!(check(&rules, TO, 50, 50, 11), RiskVerdict::Refused(RiskReason::RecipientDailyTotal));
-        rules.recipients.insert(TO, U256::from(100));
+        let own = RecipientLimits { others: Some(U256::from(100)), ..RecipientLimits::default() };
+        rules.recipients.insert(TO, own);
         assert_eq!(check(&rules, TO, 50, 50, 50), RiskVerdict::Passes);
     }
 

@@ -68,8 +68,8 @@ pub trait Payouts: Send + Sync {
     /// How much of a token is submitted and not in a block yet, as far as is stored.
     async fn open_total(&self, vault: VaultRef, token: Address) -> StoreResult<U256>;
 
-    /// Who has approved a payout, in the order of their names.
-    async fn approvals(&self, payout: PayoutId) -> StoreResult<Vec<Approval>>;
+    /// Who has approved payouts, by payout and name. At most [`MAX_PAYOUT_PAGE`] payouts.
+    async fn approvals(&self, payouts: &[PayoutId]) -> StoreResult<Vec<Approval>>;
 
     /// Sums of days, in the order asked; empty ones where nothing was held yet.
     async fn budgets(&self, keys: &[BudgetKey]) -> StoreResult<Vec<Budget>>;

@@ -15,16 +15,24 @@
 //! | [`submit`] | from approved to signed, stored and sent |
 //! | [`track`] | from sent to final |
 //! | [`reconcile`] | what the vault tells against what is stored |
+//! | [`keyring`] | keys of the API, made and revoked |
+//! | [`resume`] | an account that was halted signs again |
+//! | [`publish`] | the end of the audit log, told once a day |
+//! | [`counted`] | what is counted |
 //! | `page` | one commit: rows, messages and audit entries together |
 //! | `vault` | questions to the vault |
 
+pub mod counted;
 pub mod desk;
 pub mod error;
+pub mod keyring;
 pub mod names;
 pub mod options;
 mod page;
 pub mod payer;
+pub mod publish;
 pub mod reconcile;
+pub mod resume;
 pub mod submit;
 pub mod track;
 mod vault;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use windlass_core::chain::{Address, U256};
 use windlass_core::finality::Finality;
+use windlass_core::money::Token;
 use windlass_core::payout::request::VaultRef;
 use windlass_core::payout::risk::RiskRules;
 use windlass_core::payout::vault::calldata::MAX_BATCH;
@@ -15,11 +16,13 @@ pub struct PayOptions {
     /// The vault.
     pub vault: VaultRef,
     /// The tokens that it pays; any when empty.
-    pub tokens: BTreeMap<Address, String>,
+    pub tokens: BTreeMap<Address, Token>,
     /// What may be paid.
     pub rules: RiskRules,
     /// How many have to approve.
     pub approvals: ApprovalRules,
+    /// Whether approvals count that were given without a key, for development.
+    pub is_development: bool,
     /// When a payout counts as confirmed.
     pub confirmation: Confirmation,
     /// From when on nothing can undo it.
@@ -78,6 +81,7 @@ impl PayOptions {
             tokens: BTreeMap::new(),
             rules: RiskRules::default(),
             approvals: ApprovalRules::default(),
+            is_development: false,
             confirmation: Confirmation::Blocks(3),
             finality: Finality::Finalized,
             gas_cap: 500_000_000_000,
@@ -89,6 +93,11 @@ impl PayOptions {
             track_interval: Duration::from_secs(2),
             hold_interval: Duration::from_secs(15),
         }
+    }
+
+    /// Whether a token is among those that are paid.
+    pub(super) fn pays(&self, token: Address) -> bool {
+        self.tokens.is_empty() || self.tokens.contains_key(&token)
     }
 
     /// How many payouts go into one transaction at most.

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use windlass_core::commit::{Commit, Write};
-use windlass_core::job::NewJob;
+use windlass_core::job::{JobTicket, NewJob};
 use windlass_core::name::Partition;
 use windlass_core::outbox::NewMessage;
 use windlass_core::payout::audit::{AuditEntry, AuditKey};
 use windlass_core::payout::day::UtcDay;
-use windlass_core::payout::ledger::{Budget, Hold, IllegalMove, Inclusion, PayWrite, Payout};
+use windlass_core::payout::ledger::{Budget, Hold, IllegalMove, Inclusion, PayWrite, Payout, SignerRow};
+use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::state::PayoutState;
 use windlass_core::time::Timestamp;
 
@@ -133,6 +134,25 @@ impl Page {
             self.payout(Some(&row), row.finalized(now));
         }
         Ok(())
+    }
+
+    /// An account signs nothing any more: told to everybody, since a person has to look.
+    pub(super) fn halted(&mut self, row: SignerRow, detail: Value) {
+        let subject = format!("{:#x}", row.address);
+        let told = json!({"chain": row.chain, "signer": row.address, "reason": row.halted, "detail": detail});
+        self.messages.push(NewMessage {
+            partition: self.clerk.partition.clone(),
+            idempotency_key: format!("signer/{}/{subject}/{}", row.chain, row.version),
+            topic: "signer.halted".to_owned(),
+            payload: told.to_string(),
+        });
+        self.note("signer.halted", row.address, detail);
+        self.write(Write::Pay(PayWrite::Signer(row)));
+    }
+
+    /// That a payout was taken up, which led to what follows.
+    pub(super) fn claimed(&mut self, id: PayoutId, ticket: JobTicket) {
+        self.note("payout.claimed", id, json!({"for": "submit", "epoch": ticket.epoch.0}));
     }
 
     /// An entry of the log.

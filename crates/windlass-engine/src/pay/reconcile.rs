@@ -18,6 +18,7 @@ use windlass_core::range::BlockRange;
 use windlass_core::reader::{ChainErrorKind, LogSpan};
 use windlass_core::time::Timestamp;
 
+use super::counted;
 use super::desk::budgets;
 use super::error::PayError;
 use super::page::Page;
@@ -132,7 +133,7 @@ impl Payer {
     ) -> Result<(), PayError> {
         let mut page = self.page();
         let now = self.store.now().await?;
-        let counted: &mut u64 = match (payout, event) {
+        let count: &mut u64 = match (payout, event) {
             (None, _) => {
                 let detail = json!({"inclusion": at, "event": format!("{event:?}")});
                 page.note("vault.unknown_request", event.request_id(), detail);
@@ -167,8 +168,8 @@ impl Payer {
                 &mut done.repaired
             }
         };
-        self.store.commit(page.into_commit()).await?;
-        *counted += 1;
+        counted::commit(&*self.store, page.into_commit()).await?;
+        *count += 1;
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use windlass_core::commit::Write;
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::job::{JobFailure, JobTicket};
 use windlass_core::lease::Epoch;
@@ -69,10 +70,33 @@ pub(super) async fn finish_alone(store: &PostgresStore, runs: &[Run]) -> StoreRe
 
 /// Finishes one job, within a commit.
 pub(crate) async fn complete(tx: &Tx, ticket: JobTicket) -> Outcome<()> {
-    let run = Run { lane: ticket.job.lane, epoch: ticket.epoch, first: ticket.job.seq, last: ticket.job.seq };
-    match finish(tx, &[run]).await?.is_empty() {
-        true => Err(fenced(ticket).into()),
-        false => Ok(()),
+    complete_each(tx, &[ticket]).await
+}
+
+/// The jobs that the first writes finish, one after another and no two of one lane: what
+/// one statement can do for all of them.
+pub(crate) fn done_together(writes: &[Write]) -> Vec<JobTicket> {
+    let mut lanes = HashSet::new();
+    let tickets = writes.iter().map_while(|write| match write {
+        Write::CompleteJob(ticket) if lanes.insert(ticket.job.lane) => Some(*ticket),
+        _ => None,
+    });
+    tickets.collect()
+}
+
+/// Finishes jobs, no two of one lane, within a commit.
+pub(crate) async fn complete_each(tx: &Tx, tickets: &[JobTicket]) -> Outcome<()> {
+    let run = |ticket: &JobTicket| Run {
+        lane: ticket.job.lane,
+        epoch: ticket.epoch,
+        first: ticket.job.seq,
+        last: ticket.job.seq,
+    };
+    let runs: Vec<Run> = tickets.iter().map(run).collect();
+    let finished: HashSet<i64> = finish(tx, &runs).await?.into_iter().collect();
+    match tickets.iter().find(|ticket| !finished.contains(&ticket.job.lane)) {
+        Some(ticket) => Err(fenced(*ticket).into()),
+        None => Ok(()),
     }
 }
 

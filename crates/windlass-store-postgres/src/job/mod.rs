@@ -21,7 +21,7 @@ use windlass_core::store::Jobs;
 
 pub(crate) use self::drop_queue::drop_queue;
 pub(crate) use self::enqueue::enqueue;
-pub(crate) use self::finish::{complete, fenced, is_head};
+pub(crate) use self::finish::{complete, complete_each, done_together, fenced, is_head};
 pub(crate) use self::together::Completions;
 
 use crate::PostgresStore;

@@ -116,8 +116,9 @@ impl Payouts for PostgresStore {
             .await
     }
 
-    async fn approvals(&self, payout: PayoutId) -> StoreResult<Vec<Approval>> {
-        self.read(&payout, |tx, payout| Box::pin(approval::of(tx, *payout))).await
+    async fn approvals(&self, payouts: &[PayoutId]) -> StoreResult<Vec<Approval>> {
+        check_many(payouts.len())?;
+        self.read(&payouts, |tx, payouts| Box::pin(approval::of(tx, payouts))).await
     }
 
     async fn budgets(&self, keys: &[BudgetKey]) -> StoreResult<Vec<Budget>> {

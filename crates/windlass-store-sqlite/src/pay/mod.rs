@@ -12,6 +12,8 @@ mod payout;
 mod signer;
 mod value;
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use rusqlite::ffi;
 use windlass_core::chain::{Address, B256, ChainId, U256};
@@ -110,8 +112,10 @@ impl Payouts for SqliteStore {
         self.read(move |tx| payout::open_total(tx, vault, token)).await
     }
 
-    async fn approvals(&self, payout: PayoutId) -> StoreResult<Vec<Approval>> {
-        self.read(move |tx| approval::of(tx, payout)).await
+    async fn approvals(&self, payouts: &[PayoutId]) -> StoreResult<Vec<Approval>> {
+        check_many(payouts.len())?;
+        let payouts: BTreeSet<PayoutId> = payouts.iter().copied().collect();
+        self.read(move |tx| approval::of(tx, &payouts)).await
     }
 
     async fn budgets(&self, keys: &[BudgetKey]) -> StoreResult<Vec<Budget>> {

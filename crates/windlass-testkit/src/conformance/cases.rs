@@ -199,15 +199,19 @@ macro_rules! conformance {
                 an_approval_is_given_once_by_each
                 a_budget_is_changed_by_who_knows_it
                 budgets_written_at_once_lose_nothing
+                many_payouts_are_one_commit
+            }
+            transactions {
                 transactions_read_back_exactly
                 a_nonce_has_one_transaction
                 a_payout_has_one_live_transaction
                 a_transaction_that_is_over_stays_as_it_is
                 nonces_are_never_given_out_twice
+            }
+            audit_log {
                 the_audit_log_is_one_chain
                 entries_written_at_once_are_one_chain
                 keys_are_found_by_their_hash_and_revoked_once
-                many_payouts_are_one_commit
             }
             publish {
                 messages_are_numbered_without_gaps_per_partition
@@ -252,6 +256,7 @@ macro_rules! conformance {
                 a_zombies_commit_is_refused_by_its_lanes_epoch
                 a_job_fence_needs_the_first_open_job_of_a_held_lane
                 a_run_is_finished_one_by_one_in_one_commit
+                jobs_of_many_lanes_are_finished_in_one_commit_or_none_is
                 every_fence_must_hold
                 a_commit_has_a_limit
                 what_is_too_large_is_invalid_whatever_it_stands_on

@@ -131,6 +131,21 @@ pub async fn a_run_is_finished_one_by_one_in_one_commit(harness: &dyn Harness) {
     assert!(list(&*store, "q", false).await.is_empty());
 }
 
+pub async fn jobs_of_many_lanes_are_finished_in_one_commit_or_none_is(harness: &dyn Harness) {
+    let store = harness.open().await;
+    enqueue(&*store, "q", &[("a", "1"), ("b", "2"), ("c", "3")]).await;
+    let held = tickets(&claim(&*store, "q", "w").await);
+    let finish = |tickets: &[JobTicket]| tickets.iter().copied().map(Write::CompleteJob).collect::<Vec<_>>();
+    for broken in 0..held.len() {
+        let mut stale = held.clone();
+        stale[broken].epoch = stale[broken].epoch.next();
+        refused!(store.commit(Commit::of(finish(&stale))).await, StoreError::Fenced { .. });
+        assert_eq!(list(&*store, "q", false).await.len(), held.len());
+    }
+    store.commit(Commit::of(finish(&held))).await.well();
+    assert!(list(&*store, "q", false).await.is_empty());
+}
+
 pub async fn every_fence_must_hold(harness: &dyn Harness) {
     let store = harness.open().await;
     enqueue(&*store, "q", &[("a", "1"), ("b", "2")]).await;

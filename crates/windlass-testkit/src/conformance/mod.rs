@@ -10,6 +10,7 @@
 #![expect(missing_docs, reason = "the name of a case says what it asserts")]
 
 pub mod atomic;
+pub mod audit_log;
 pub mod batches;
 mod cases;
 pub mod claim;
@@ -37,4 +38,5 @@ pub mod sums;
 mod support;
 pub mod tables;
 pub mod time;
+pub mod transactions;
 pub mod transcript;

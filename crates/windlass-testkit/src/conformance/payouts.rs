@@ -3,44 +3,41 @@
 use windlass_core::chain::{Address, B256, U256};
 use windlass_core::commit::{Commit, Write};
 use windlass_core::error::{StoreError, StoreResult};
-use windlass_core::payout::audit::{AuditFault, AuditHead};
 use windlass_core::payout::day::UtcDay;
-use windlass_core::payout::ledger::{
-    ApiKey, Approval, Budget, IntentState, PayWrite, Payout, Role, SignerRow,
-};
+use windlass_core::payout::ledger::{Approval, Budget, PayWrite, Payout};
 use windlass_core::payout::state::PayoutState;
-use windlass_core::payout::store::{AuditQuery, MAX_PAYOUT_PAGE, PayoutQuery};
+use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery};
 use windlass_core::store::Store;
 use windlass_core::time::Timestamp;
 
 use super::support::{Well, refused};
 use crate::harness::Harness;
-use crate::make::{AUDIT_KEY, attempt, audit_entry, budget_key, inclusion, intent, intent_id, payout, vault};
+use crate::make::{attempt, budget_key, inclusion, intent, intent_id, payout, vault};
 
-const DAY: UtcDay = UtcDay(3);
+pub(super) const DAY: UtcDay = UtcDay(3);
 
-fn at(ms: i64) -> Timestamp {
+pub(super) fn at(ms: i64) -> Timestamp {
     Timestamp::from_ms(ms)
 }
 
-async fn pay(store: &dyn Store, writes: Vec<PayWrite>) -> StoreResult<()> {
+pub(super) async fn pay(store: &dyn Store, writes: Vec<PayWrite>) -> StoreResult<()> {
     store.commit(Commit::of(writes.into_iter().map(Write::Pay).collect())).await.map(|_| ())
 }
 
-async fn put(store: &dyn Store, rows: &[&Payout]) -> StoreResult<()> {
+pub(super) async fn put(store: &dyn Store, rows: &[&Payout]) -> StoreResult<()> {
     pay(store, vec![PayWrite::Payouts(rows.iter().map(|row| (*row).clone()).collect())]).await
 }
 
-async fn one(store: &dyn Store, payout: &Payout) -> Payout {
+pub(super) async fn one(store: &dyn Store, payout: &Payout) -> Payout {
     store.payouts(&[payout.id]).await.well().pop().expect("it is kept")
 }
 
-fn approved(number: u8) -> Payout {
+pub(super) fn approved(number: u8) -> Payout {
     payout(number).approved(DAY, at(2_000)).expect("a way")
 }
 
 /// A payout that is submitted by a transaction of its own, each step written.
-async fn submit(store: &dyn Store, number: u8) -> Payout {
+pub(super) async fn submit(store: &dyn Store, number: u8) -> Payout {
     let submitted = approved(number).submitted(intent_id(number.into()), DAY, at(3_000)).expect("a way");
     put(store, &[&payout(number), &approved(number)]).await.well();
     let writes = vec![
@@ -277,10 +274,15 @@ pub async fn a_recipient_is_known_once_a_payment_is_confirmed(harness: &dyn Harn
 pub async fn an_approval_is_given_once_by_each(harness: &dyn Harness) {
     let store = harness.open().await;
     put(&*store, &[&payout(1)]).await.well();
-    let by = |approver: &str| Approval { payout: payout(1).id, approver: approver.to_owned(), at: at(5) };
+    let by = |approver: &str| Approval {
+        payout: payout(1).id,
+        approver: approver.to_owned(),
+        at: at(5),
+        code: B256::repeat_byte(6),
+    };
     pay(&*store, vec![PayWrite::Approvals(vec![by("zoe"), by("ann")])]).await.well();
     refused!(pay(&*store, vec![PayWrite::Approvals(vec![by("ann")])]).await, StoreError::Stale(_));
-    assert_eq!(store.approvals(payout(1).id).await.well(), [by("ann"), by("zoe")]);
+    assert_eq!(store.approvals(&[payout(2).id, payout(1).id]).await.well(), [by("ann"), by("zoe")]);
     let of_nothing = Approval { payout: payout(2).id, ..by("ann") };
     refused!(pay(&*store, vec![PayWrite::Approvals(vec![of_nothing])]).await, StoreError::Forbidden(_));
 }
@@ -323,156 +325,6 @@ pub async fn budgets_written_at_once_lose_nothing(harness: &dyn Harness) {
     }
     let budget = store.budgets(&[key]).await.well()[0];
     assert_eq!((budget.version, budget.total), (40, U256::from(40)));
-}
-
-pub async fn transactions_read_back_exactly(harness: &dyn Harness) {
-    let store = harness.open().await;
-    let row = submit(&*store, 1).await;
-    let made = intent(1, &[&row]);
-    assert_eq!(store.intent(made.id).await.well(), Some(made.clone()));
-    assert_eq!(store.intent(intent_id(2)).await.well(), None);
-    let again = made.signed_again(9, at(4_000));
-    let second = attempt(1, 2);
-    pay(&*store, vec![PayWrite::Intents(vec![again.clone()]), PayWrite::Attempts(vec![second.clone()])])
-        .await
-        .well();
-    assert_eq!(store.attempts(made.id).await.well(), [attempt(1, 1), second]);
-    let seen = again.seen(Some(inclusion(8)), at(5_000));
-    let mined = seen.ended(IntentState::Mined, Some(inclusion(8)), at(6_000));
-    pay(&*store, vec![PayWrite::Intents(vec![seen, mined.clone()])]).await.well();
-    assert_eq!(store.intents_of(row.id).await.well(), std::slice::from_ref(&mined));
-    refused!(pay(&*store, vec![PayWrite::Intents(vec![mined])]).await, StoreError::Stale(_));
-}
-
-pub async fn a_nonce_has_one_transaction(harness: &dyn Harness) {
-    let store = harness.open().await;
-    let row = submit(&*store, 1).await;
-    put(&*store, &[&payout(2)]).await.well();
-    let other = intent(1, &[&payout(2)]);
-    refused!(pay(&*store, vec![PayWrite::Intents(vec![other])]).await, StoreError::Stale(_));
-    refused!(pay(&*store, vec![PayWrite::Attempts(vec![attempt(1, 1)])]).await, StoreError::Stale(_));
-    refused!(pay(&*store, vec![PayWrite::Attempts(vec![attempt(5, 1)])]).await, StoreError::Forbidden(_));
-    let of_nobody = intent(9, &[&payout(8)]);
-    refused!(pay(&*store, vec![PayWrite::Intents(vec![of_nobody])]).await, StoreError::Forbidden(_));
-    assert_eq!(store.intents_of(row.id).await.well().len(), 1);
-}
-
-pub async fn a_payout_has_one_live_transaction(harness: &dyn Harness) {
-    let store = harness.open().await;
-    let row = submit(&*store, 1).await;
-    let second = || PayWrite::Intents(vec![intent(2, &[&row])]);
-    refused!(pay(&*store, vec![second()]).await, StoreError::Stale(_));
-    let twice = PayWrite::Intents(vec![intent(3, &[&payout(1), &payout(1)])]);
-    refused!(pay(&*store, vec![twice]).await, StoreError::Stale(_));
-    let displaced = intent(1, &[&row]).ended(IntentState::Displaced, None, at(5_000));
-    pay(&*store, vec![PayWrite::Intents(vec![displaced.clone()]), second()]).await.well();
-    assert_eq!(store.intents_of(row.id).await.well(), [displaced, intent(2, &[&row])]);
-    let mined = intent(2, &[&row]).ended(IntentState::Mined, Some(inclusion(8)), at(6_000));
-    pay(&*store, vec![PayWrite::Intents(vec![mined])]).await.well();
-    refused!(pay(&*store, vec![PayWrite::Intents(vec![intent(4, &[&row])])]).await, StoreError::Stale(_));
-}
-
-pub async fn a_transaction_that_is_over_stays_as_it_is(harness: &dyn Harness) {
-    let store = harness.open().await;
-    let row = submit(&*store, 1).await;
-    let made = intent(1, &[&row]);
-    let nowhere = made.ended(IntentState::Reverted, None, at(5_000));
-    refused!(pay(&*store, vec![PayWrite::Intents(vec![nowhere])]).await, StoreError::Forbidden(_));
-    let reverted = made.ended(IntentState::Reverted, Some(inclusion(8)), at(5_000));
-    pay(&*store, vec![PayWrite::Intents(vec![reverted.clone()])]).await.well();
-    for next in [reverted.seen(None, at(6_000)), reverted.ended(IntentState::Open, None, at(6_000))] {
-        refused!(pay(&*store, vec![PayWrite::Intents(vec![next])]).await, StoreError::Forbidden(_));
-    }
-    let born_mined = windlass_core::payout::ledger::Intent { state: IntentState::Mined, ..intent(7, &[]) };
-    refused!(pay(&*store, vec![PayWrite::Intents(vec![born_mined])]).await, StoreError::Forbidden(_));
-}
-
-pub async fn nonces_are_never_given_out_twice(harness: &dyn Harness) {
-    let store = harness.open().await;
-    let (chain, address) = (vault().chain, Address::repeat_byte(0x99));
-    assert_eq!(store.signer(chain, address).await.well(), None);
-    let new = SignerRow::new(chain, address, 7, at(1));
-    pay(&*store, vec![PayWrite::Signer(new.clone())]).await.well();
-    refused!(pay(&*store, vec![PayWrite::Signer(new.clone())]).await, StoreError::Stale(_));
-    let used = new.used(3, at(2));
-    pay(&*store, vec![PayWrite::Signer(used.clone())]).await.well();
-    refused!(pay(&*store, vec![PayWrite::Signer(new.used(1, at(2)))]).await, StoreError::Stale(_));
-    let back = used.moved_to(9, at(3));
-    refused!(pay(&*store, vec![PayWrite::Signer(back)]).await, StoreError::Forbidden(_));
-    let halted = used.halted(Some("the key is used elsewhere".to_owned()), at(3));
-    pay(&*store, vec![PayWrite::Signer(halted.clone())]).await.well();
-    assert_eq!(store.signer(chain, address).await.well(), Some(halted.clone()));
-    assert_eq!(store.list_signers().await.well(), [halted]);
-}
-
-pub async fn the_audit_log_is_one_chain(harness: &dyn Harness) {
-    let store = harness.open().await;
-    assert_eq!(store.audit_head().await.well(), AuditHead::default());
-    let entries = vec![audit_entry("a", "p1"), audit_entry("b", "p2")];
-    pay(&*store, vec![PayWrite::Audit { key: AUDIT_KEY, entries }]).await.well();
-    let entries = vec![audit_entry("c", "p1")];
-    let failing = vec![
-        PayWrite::Audit { key: AUDIT_KEY, entries: entries.clone() },
-        PayWrite::Payouts(vec![approved(1)]),
-    ];
-    refused!(pay(&*store, failing).await, StoreError::Stale(_));
-    let store = harness.restart(store).await;
-    pay(&*store, vec![PayWrite::Audit { key: AUDIT_KEY, entries }]).await.well();
-    let query = |subject: Option<&str>, after, limit| AuditQuery {
-        subject: subject.map(str::to_owned),
-        after,
-        limit,
-    };
-    let rows = store.audit_rows(&query(None, 0, 10)).await.well();
-    let end = rows.iter().try_fold(AuditHead::default(), |head, row| AUDIT_KEY.follow(head, row));
-    assert_eq!(end, Ok::<_, AuditFault>(store.audit_head().await.well()));
-    let actions: Vec<&str> = rows.iter().map(|row| row.entry.action.as_str()).collect();
-    assert_eq!(actions, ["a", "b", "c"]);
-    assert_eq!(rows[0].entry, audit_entry("a", "p1"));
-    assert_eq!(store.audit_rows(&query(Some("p1"), 1, 10)).await.well(), rows[2..]);
-    assert_eq!(store.audit_rows(&query(None, 1, 1)).await.well(), rows[1..2]);
-}
-
-pub async fn entries_written_at_once_are_one_chain(harness: &dyn Harness) {
-    let store = harness.open().await;
-    let workers = (0..8).map(|_| {
-        let store = store.clone();
-        tokio::spawn(async move {
-            for _ in 0..5 {
-                let entries = vec![audit_entry("a", "p"), audit_entry("b", "p")];
-                pay(&*store, vec![PayWrite::Audit { key: AUDIT_KEY, entries }]).await.well();
-            }
-        })
-    });
-    for worker in workers.collect::<Vec<_>>() {
-        worker.await.expect("no panic");
-    }
-    let rows = store.audit_rows(&AuditQuery { limit: 100, ..AuditQuery::default() }).await.well();
-    let end = rows.iter().try_fold(AuditHead::default(), |head, row| AUDIT_KEY.follow(head, row));
-    assert_eq!(end, Ok(store.audit_head().await.well()));
-    assert_eq!(rows.len(), 80);
-}
-
-pub async fn keys_are_found_by_their_hash_and_revoked_once(harness: &dyn Harness) {
-    let store = harness.open().await;
-    let key = |name: &str, byte: u8| ApiKey {
-        name: name.to_owned(),
-        version: 1,
-        role: Role::Approver,
-        hash: B256::repeat_byte(byte),
-        created_at: at(1),
-        revoked_at: None,
-    };
-    pay(&*store, vec![PayWrite::ApiKey(key("zoe", 1)), PayWrite::ApiKey(key("ann", 2))]).await.well();
-    refused!(pay(&*store, vec![PayWrite::ApiKey(key("ann", 3))]).await, StoreError::Stale(_));
-    refused!(pay(&*store, vec![PayWrite::ApiKey(key("bob", 2))]).await, StoreError::Stale(_));
-    let revoked = key("zoe", 1).revoked(at(9));
-    pay(&*store, vec![PayWrite::ApiKey(revoked.clone())]).await.well();
-    let again = ApiKey { version: 3, revoked_at: None, ..revoked.clone() };
-    refused!(pay(&*store, vec![PayWrite::ApiKey(again)]).await, StoreError::Forbidden(_));
-    assert_eq!(store.api_key(B256::repeat_byte(1)).await.well(), Some(revoked.clone()));
-    assert_eq!(store.api_key(B256::repeat_byte(7)).await.well(), None);
-    assert_eq!(store.list_api_keys().await.well(), [key("ann", 2), revoked]);
 }
 
 pub async fn many_payouts_are_one_commit(harness: &dyn Harness) {

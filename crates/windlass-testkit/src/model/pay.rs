@@ -267,8 +267,8 @@ impl Ledger {
         open.fold(U256::ZERO, |sum, payout| sum.saturating_add(payout.request.amount))
     }
 
-    pub(crate) fn approvals(&self, payout: PayoutId) -> Vec<Approval> {
-        self.approvals.values().filter(|approval| approval.payout == payout).cloned().collect()
+    pub(crate) fn approvals(&self, payouts: &[PayoutId]) -> Vec<Approval> {
+        self.approvals.values().filter(|approval| payouts.contains(&approval.payout)).cloned().collect()
     }
 
     pub(crate) fn budget(&self, key: BudgetKey) -> Budget {

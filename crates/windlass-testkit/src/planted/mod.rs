@@ -72,6 +72,11 @@ impl<H: Harness> Harness for PlantedHarness<H> {
     }
 }
 
+/// A store with a fault, for those who check more than the store.
+pub fn plant(inner: Arc<dyn Store>, fault: Fault) -> Arc<dyn Store> {
+    Arc::new(Planted { inner, fault, memory: Arc::default() })
+}
+
 /// Runs scripts against stores with a fault; returns the difference they found.
 /// Panics when they found none: a suite that lets a fault pass is none.
 pub fn expect_found<P: Profile, H: Harness>(

@@ -4,6 +4,7 @@
 //! means, which is what it runs on.
 
 mod audit;
+mod audit_log;
 mod completions;
 mod config;
 mod demo;
@@ -15,8 +16,14 @@ pub(crate) mod global;
 pub(crate) mod index;
 mod init;
 mod jobs;
+mod key;
+mod pay;
+mod payout;
+mod risk;
 mod run;
+mod signer;
 mod status;
+mod vault;
 mod version;
 
 use clap::{Parser, Subcommand};
@@ -60,6 +67,21 @@ enum Command {
     Export(export::Args),
     /// Prove that what was collected is what the chain has
     Audit(audit::Args),
+    /// Ask for payouts, approve them, look at them
+    Payout(payout::Args),
+    /// Compare what was paid with what the vault says
+    Pay(pay::Args),
+    /// Try a payout against the rules
+    Risk(risk::Args),
+    /// Make, open and resume keys that sign
+    Signer(signer::Args),
+    /// Make and revoke keys of the API
+    Key(key::Args),
+    /// Verify and read the log of everything done with payouts
+    #[command(name = "audit-log")]
+    AuditLog(audit_log::Args),
+    /// Deploy a vault, look at it, set its rules
+    Vault(vault::Args),
     /// Look at jobs, and retry those that were given up
     Jobs(jobs::Args),
     /// Show, check and document the configuration
@@ -91,6 +113,13 @@ impl Cli {
             Command::Index(args) => index::run(args, &global).await,
             Command::Export(args) => export::run(args, &global).await,
             Command::Audit(args) => audit::run(args, &global).await,
+            Command::Payout(args) => payout::run(args, &global).await,
+            Command::Pay(args) => pay::run(args, &global).await,
+            Command::Risk(args) => risk::run(args, &global).await,
+            Command::Signer(args) => signer::run(args, &global).await,
+            Command::Key(args) => key::run(args, &global).await,
+            Command::AuditLog(args) => audit_log::run(args, &global).await,
+            Command::Vault(args) => vault::run(args, &global).await,
             Command::Jobs(args) => jobs::run(args, &global).await,
             Command::Config(args) => config::run(args, &global),
             Command::Explain(args) => explain::run(args),

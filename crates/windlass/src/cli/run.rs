@@ -16,6 +16,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let loaded = global.load()?;
     output::log::start(&loaded.config.log);
-    let options = RunOptions { roles: Role::chosen(args.roles), config: loaded.config };
+    let is_explicit = !args.roles.is_empty();
+    let options = RunOptions { roles: Role::chosen(args.roles), is_explicit, config: loaded.config };
     run::run(options, signals::shutdown()?).await
 }

@@ -12,6 +12,8 @@ use windlass_core::job::QueueCounts;
 use windlass_core::lease::Lease;
 use windlass_core::name::CursorName;
 use windlass_core::outbox::SinkDepth;
+use windlass_core::payout::ledger::SignerRow;
+use windlass_core::payout::state::PayoutState;
 use windlass_core::store::{MAX_COUNTED_EVENTS, Store, StoreInfo};
 use windlass_engine::collect::names::ChainNames;
 
@@ -22,7 +24,7 @@ use crate::compose::store::{self, Access};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::table::{self, Side};
-use crate::output::{self, time};
+use crate::output::{self, human, time};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -39,8 +41,17 @@ struct Status {
     indexes: Vec<IndexView>,
     queues: Vec<QueueCounts>,
     outbox: Vec<SinkDepth>,
+    payouts: Vec<StateCount>,
+    signers: Vec<SignerRow>,
     cursors: Vec<Position>,
     leases: Vec<Lease>,
+}
+
+/// How many payouts stand there.
+#[derive(Debug, Serialize)]
+struct StateCount {
+    state: PayoutState,
+    count: u64,
 }
 
 /// Where a loop has got to.
@@ -71,6 +82,13 @@ async fn read(store: &Arc<dyn Store>, config: &Config) -> Result<Status, Failure
         indexes,
         queues: store.count_jobs().await?,
         outbox: store.outbox_depth().await?,
+        payouts: store
+            .count_payouts()
+            .await?
+            .into_iter()
+            .map(|(state, count)| StateCount { state, count })
+            .collect(),
+        signers: store.list_signers().await?,
         cursors: cursors(&**store, &followed).await?,
         leases: store.list_leases().await?,
     })
@@ -98,6 +116,11 @@ fn render(status: &Status) -> String {
     text.push_str(&index::list::concerns(&status.chains));
     section(&mut text, "jobs", queues(&status.queues));
     section(&mut text, "outbox", outbox(&status.outbox));
+    // Who does not pay is not told that nothing was paid.
+    if !status.payouts.is_empty() {
+        section(&mut text, "payouts", payouts(&status.payouts));
+        section(&mut text, "signers", signers(&status.signers));
+    }
     section(&mut text, "cursors", positions(&status.cursors));
     section(&mut text, "leases", leases(&status.leases));
     text
@@ -109,6 +132,29 @@ fn section(text: &mut String, title: &str, table: Option<String>) {
         Some(table) => write!(text, "\n{title}\n{table}"),
         None => write!(text, "\n{title}: none\n"),
     };
+}
+
+fn payouts(counts: &[StateCount]) -> Option<String> {
+    let rows = counts.iter().map(|count| vec![count.state.to_string(), human::count(count.count)]);
+    Some(table::render(&[("state", Side::Left), ("payouts", Side::Right)], rows))
+}
+
+fn signers(signers: &[SignerRow]) -> Option<String> {
+    let header = [
+        ("account", Side::Left),
+        ("chain", Side::Right),
+        ("next nonce", Side::Right),
+        ("halted", Side::Left),
+    ];
+    let rows = signers.iter().map(|signer| {
+        vec![
+            signer.address.to_string(),
+            signer.chain.to_string(),
+            signer.next_nonce.to_string(),
+            signer.halted.clone().unwrap_or_else(|| "-".to_owned()),
+        ]
+    });
+    (!signers.is_empty()).then(|| table::render(&header, rows))
 }
 
 fn chains(chains: &[ChainView]) -> Option<String> {

@@ -5,21 +5,26 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
-use windlass_core::chain::{Address, BlockHeader, Bytes, ChainId};
+use windlass_core::chain::{Address, B256, BlockHeader, Bytes, ChainId, U256};
 use windlass_core::event::LogEvent;
+use windlass_core::payout::fees::GasFees;
+use windlass_core::payout::submit::{
+    Call, CallOutcome, GasEstimate, NonceTag, SendAnswer, TransactionChain, TransactionReceipt,
+};
 use windlass_core::reader::{BlockTag, ChainError, ChainReader, Header, LogFilter, LogSpan, Receipts};
 
 use super::metrics::RPC_SECONDS;
+use crate::pay::metrics::PAY_SENT_TOTAL;
 
 /// Passes every question on, and notes how long the answer took.
-pub(crate) struct Metered {
+pub(crate) struct Metered<C> {
     chain: String,
-    inner: Arc<dyn ChainReader>,
+    inner: Arc<C>,
 }
 
-impl Metered {
+impl<C> Metered<C> {
     /// A port to a chain of that name.
-    pub(crate) fn new(chain: String, inner: Arc<dyn ChainReader>) -> Self {
+    pub(crate) fn new(chain: String, inner: Arc<C>) -> Self {
         Self { chain, inner }
     }
 
@@ -33,7 +38,7 @@ impl Metered {
 }
 
 #[async_trait]
-impl ChainReader for Metered {
+impl<C: ChainReader> ChainReader for Metered<C> {
     async fn chain_id(&self) -> Result<ChainId, ChainError> {
         self.timed("chain_id", self.inner.chain_id()).await
     }
@@ -60,5 +65,42 @@ impl ChainReader for Metered {
 
     fn range_size(&self, filter: &LogFilter) -> u64 {
         self.inner.range_size(filter)
+    }
+}
+
+#[async_trait]
+impl<C: TransactionChain> TransactionChain for Metered<C> {
+    async fn call(&self, call: &Call, at: BlockTag) -> Result<CallOutcome, ChainError> {
+        self.timed("call", self.inner.call(call, at)).await
+    }
+
+    async fn estimate_gas(&self, call: &Call) -> Result<GasEstimate, ChainError> {
+        self.timed("estimate_gas", self.inner.estimate_gas(call)).await
+    }
+
+    async fn send(&self, raw: &Bytes) -> Vec<SendAnswer> {
+        let answers = self.timed("send", self.inner.send(raw)).await;
+        for answer in &answers {
+            let outcome = answer.as_str();
+            metrics::counter!(PAY_SENT_TOTAL, "chain" => self.chain.clone(), "outcome" => outcome)
+                .increment(1);
+        }
+        answers
+    }
+
+    async fn receipt(&self, hash: B256) -> Result<Option<TransactionReceipt>, ChainError> {
+        self.timed("receipt", self.inner.receipt(hash)).await
+    }
+
+    async fn nonce(&self, account: Address, at: NonceTag) -> Result<u64, ChainError> {
+        self.timed("nonce", self.inner.nonce(account, at)).await
+    }
+
+    async fn gas_fees(&self) -> Result<GasFees, ChainError> {
+        self.timed("gas_fees", self.inner.gas_fees()).await
+    }
+
+    async fn balance(&self, account: Address, at: BlockTag) -> Result<U256, ChainError> {
+        self.timed("balance", self.inner.balance(account, at)).await
     }
 }

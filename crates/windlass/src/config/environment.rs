@@ -18,6 +18,8 @@ pub(crate) const PREFIX: &str = "WINDLASS_";
 const SEPARATOR: &str = "__";
 /// Names the configuration file; read with the flags.
 const FILE_VARIABLE: &str = "WINDLASS_CONFIG";
+/// Holds the key of whoever gives commands; no setting, but theirs alone.
+const KEY_VARIABLE: &str = crate::pay::caller::KEY_VARIABLE;
 /// Variables that the tests and their scripts use.
 const TEST_VARIABLES: [&str; 2] = ["WINDLASS_SOAK", "WINDLASS_SEED"];
 const TEST_PREFIX: &str = "WINDLASS_TEST_";
@@ -46,7 +48,7 @@ pub(crate) fn layer(
 /// Whether a variable is one of ours to understand.
 fn concerns(name: &OsStr) -> bool {
     let bytes = name.as_encoded_bytes();
-    let mut others = TEST_VARIABLES.into_iter().chain([FILE_VARIABLE]);
+    let mut others = TEST_VARIABLES.into_iter().chain([FILE_VARIABLE, KEY_VARIABLE]);
     bytes.starts_with(PREFIX.as_bytes())
         && !bytes.starts_with(TEST_PREFIX.as_bytes())
         && !others.any(|other| bytes == other.as_bytes())
@@ -145,6 +147,7 @@ mod tests {
             ("WINDLASS_SOAK", "1"),
             ("WINDLASS_SEED", "1"),
             ("WINDLASS_CONFIG", "w.toml"),
+            ("WINDLASS_API_KEY", "hunter2"),
             ("HOME__X", "y"),
             ("PATH", "z"),
         ]);

@@ -113,6 +113,14 @@ fn anchored(mut config: Config, table: &Table, file: Option<&Path>) -> Config {
             (name, Chain { rpc, ..chain })
         })
         .collect();
+    config.pay = config.pay.map(|pay| pay.anchored(&folder_of(&["pay"])));
+    let signers = std::mem::take(&mut config.signer).into_iter();
+    config.signer = signers
+        .map(|(name, signer)| {
+            let folder = folder_of(&["signer", &name.to_string()]);
+            (name, signer.anchored(&folder))
+        })
+        .collect();
     for (name, index) in &mut config.index {
         let folder = folder_of(&["index", &name.to_string(), "abi"]);
         index.abi = index.abi.take().map(|abi| abi.anchored(&folder));

@@ -9,8 +9,8 @@
 //! | file | what it holds |
 //! | --- | --- |
 //! | [`sections`] | [`Config`], the whole |
-//! | [`database`], [`chain`], [`index`], [`log`], [`api`], [`shutdown`] | a section each |
-//! | [`secret`], [`redact`], [`duration`], [`interval`], [`number`] | values that need care |
+//! | [`database`], [`chain`], [`index`], [`pay`], [`signer`], [`log`], [`api`], [`shutdown`] | a section each |
+//! | [`secret`], [`hidden`], [`redact`], [`address`], [`duration`], [`interval`], [`number`] | values that need care |
 //! | [`origin`], [`tree`] | values, and where each came from |
 //! | [`mod@file`], [`environment`] | the layers |
 //! | [`schema`] | the JSON Schema, and unknown keys by it |
@@ -18,18 +18,21 @@
 //! | [`load`] | all of it together |
 //! | [`render`] | what is in force, for `config show` |
 
+pub(crate) mod address;
 pub(crate) mod api;
 pub(crate) mod chain;
 pub(crate) mod database;
 pub(crate) mod duration;
 pub(crate) mod environment;
 pub(crate) mod file;
+pub(crate) mod hidden;
 pub(crate) mod index;
 pub(crate) mod interval;
 pub(crate) mod load;
 pub(crate) mod log;
 pub(crate) mod number;
 pub(crate) mod origin;
+pub(crate) mod pay;
 pub(crate) mod problem;
 pub(crate) mod redact;
 pub(crate) mod render;
@@ -37,6 +40,7 @@ pub(crate) mod schema;
 pub(crate) mod secret;
 pub(crate) mod sections;
 pub(crate) mod shutdown;
+pub(crate) mod signer;
 pub(crate) mod tree;
 pub(crate) mod typed;
 pub(crate) mod words;

@@ -124,7 +124,12 @@ mod tests {
                 let is_required =
                     below["required"].as_array().is_some_and(|all| all.contains(&key.as_str().into()));
                 let unset = if is_required { "required" } else { "none" };
-                let default = about.get("default").map_or(unset.to_owned(), |value| format!("`{value}`"));
+                let default = match about.get("default") {
+                    // A section within a section has a table of its own.
+                    Some(Value::Object(below)) if !below.is_empty() => "see below".to_owned(),
+                    Some(value) => format!("`{value}`"),
+                    None => unset.to_owned(),
+                };
                 assert!(
                     chapter.contains(&format!("\n| `{key}` | {default} | ")),
                     "{section}.{key}: {default}"

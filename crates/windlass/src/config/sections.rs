@@ -10,7 +10,9 @@ use super::chain::{Chain, ChainName};
 use super::database::Database;
 use super::index::{Index, IndexName};
 use super::log::Log;
+use super::pay::Pay;
 use super::shutdown::Shutdown;
+use super::signer::{Signer, SignerName};
 
 /// Windlass's configuration.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -22,6 +24,12 @@ pub(crate) struct Config {
     pub(crate) chain: BTreeMap<ChainName, Chain>,
     /// What is collected, each under a name of your choice.
     pub(crate) index: BTreeMap<IndexName, Index>,
+    /// What is paid out, from which vault and by whom.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Pay")]
+    pub(crate) pay: Option<Pay>,
+    /// Keys that sign, each under a name of your choice.
+    pub(crate) signer: BTreeMap<SignerName, Signer>,
     /// The HTTP interface.
     pub(crate) api: Api,
     /// What is logged, and how.

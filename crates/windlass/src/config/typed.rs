@@ -9,12 +9,12 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
 
-use super::index;
 use super::origin::Origin;
 use super::problem::Problem;
 use super::sections::Config;
 use super::tree::{self, Content, Node, Table};
 use super::words;
+use super::{index, pay, signer};
 
 /// The most sections of one kind, such as chains or indexes.
 pub(crate) const MAX_NAMED: usize = 1_000;
@@ -31,6 +31,8 @@ pub(crate) fn read(mut table: Table) -> (Config, Vec<Problem>) {
         database: reader.section(table.remove("database"), "database"),
         chain: reader.named(table.remove("chain"), "chain"),
         index: reader.named(table.remove("index"), "index"),
+        pay: table.remove("pay").and_then(|node| reader.part(node, "pay")),
+        signer: reader.named(table.remove("signer"), "signer"),
         api: reader.section(table.remove("api"), "api"),
         log: reader.section(table.remove("log"), "log"),
         shutdown: reader.section(table.remove("shutdown"), "shutdown"),
@@ -209,6 +211,8 @@ pub(crate) fn check(config: &Config, table: &Table) -> Vec<Problem> {
         }
     }
     problems.extend(index::check::check(config, table));
+    problems.extend(signer::check(config, table));
+    problems.extend(pay::check::check(config, table));
     problems
 }
 

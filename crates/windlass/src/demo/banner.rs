@@ -7,10 +7,11 @@ use super::world::World;
 /// The banner.
 pub(super) fn render(world: &World, database: &Path) -> String {
     format!(
-        "windlass demo: a devnet with a fee collector, collected into SQLite\n\
+        "windlass demo: a devnet with a fee collector, collected into SQLite and paid out of a vault\n\
          \n  \
            chain     {} (HTTP)  {} (WebSocket)\n  \
            contract  {}\n  \
+           vault     {}\n  \
            database  {}\n\
          \n\
          Try: cast block latest --rpc-url {}\n\
@@ -18,6 +19,7 @@ pub(super) fn render(world: &World, database: &Path) -> String {
         world.http_url(),
         world.ws_url(),
         world.contract,
+        world.treasury.vault.address,
         database.display(),
         world.http_url(),
     )

@@ -3,14 +3,18 @@
 //!
 //! A devnet runs in this process with a fee collector and traffic on it, and is
 //! reorganised now and then. A follower collects its events over HTTP, as any
-//! user's would, into a SQLite file in a temporary folder. At the end what the
-//! store has is compared with what the devnet knows.
+//! user's would, into a SQLite file in a temporary folder. Fees that can no longer be
+//! taken back turn into payouts out of a vault, which are approved, signed, sent and
+//! followed. At the end what the store has is compared with what the devnet knows.
 
 mod banner;
 mod collector;
+mod ledger;
+mod payroll;
 mod summary;
 mod tally;
 mod traffic;
+mod treasury;
 mod view;
 mod world;
 
@@ -26,6 +30,7 @@ use windlass_store_sqlite::{SqliteOptions, SqliteStore};
 
 use crate::failure::Failure;
 use crate::output;
+use ledger::Ledger;
 use summary::Summary;
 use tally::Tally;
 use view::View;
@@ -33,6 +38,8 @@ use world::World;
 
 /// How long the collector gets to reach the head once the traffic has stopped.
 const CATCH_UP_LIMIT: Duration = Duration::from_secs(30);
+/// How long payouts get to become final once the traffic has stopped.
+const PAY_LIMIT: Duration = Duration::from_secs(60);
 /// How long tasks get to let go.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(10);
 
@@ -71,11 +78,12 @@ pub(crate) async fn run(options: DemoOptions, stop: CancellationToken) -> Result
     let begun = Instant::now();
     let ended = live(&options, &world, store.clone(), &view, stop).await;
     let tally = Tally::of(&world, &*store).await?;
+    let paid = Ledger::of(&world, &*store).await?;
     view.finish();
     store.close().await;
     world.stop().await;
 
-    let summary = Summary::new(&tally, &ended, options.seed, begun.elapsed());
+    let summary = Summary::new(&tally, &paid, &ended, options.seed, begun.elapsed());
     summary.print(options.json)?;
     let verdict = summary.verdict(ended);
     if verdict.is_err() {
@@ -90,8 +98,8 @@ fn no_folder(error: std::io::Error) -> Failure {
         .hint("set TMPDIR to a folder that exists and can be written")
 }
 
-/// Lets traffic and collector run; then stops the traffic, waits until the
-/// collector has caught up, and stops it too.
+/// Lets everything run; then stops the traffic, waits until every fee is paid out and the
+/// collector has caught up, and stops the rest too.
 async fn live(
     options: &DemoOptions,
     world: &World,
@@ -103,6 +111,10 @@ async fn live(
     let collector = collector::new(world, store.clone()).await?;
     let mut supervisor = Supervisor::new(all_over.clone());
     supervisor.spawn("collector", |shutdown| async move { Ok(collector.run(shutdown).await?) });
+    let cashier = world.treasury.cashier(&world.http_url(), store.clone())?;
+    supervisor.spawn("cashier", |shutdown| async move { Ok(cashier.run(shutdown).await?) });
+    let payroll = payroll::Payroll::new(world, store.clone())?;
+    supervisor.spawn("payroll", |shutdown| async move { Ok(payroll.run(shutdown).await?) });
     let traffic_over = all_over.child_token();
     let traffic = traffic::Traffic::new(world, options);
     let (traffic_token, traffic_ended) = (traffic_over.clone(), CancellationToken::new());
@@ -129,6 +141,7 @@ async fn live(
     // The block under way is finished first: only then does the head stand still.
     traffic_ended.cancelled().await;
     if !all_over.is_cancelled() {
+        ledger::settle(world, &*store, PAY_LIMIT).await?;
         collector::catch_up(world, &*store, CATCH_UP_LIMIT).await?;
     }
     all_over.cancel();

@@ -7,6 +7,7 @@ use serde::Serialize;
 use windlass_core::code::Code;
 use windlass_engine::supervise::Ending;
 
+use super::ledger::Ledger;
 use super::tally::Tally;
 use crate::failure::Failure;
 use crate::output;
@@ -21,6 +22,9 @@ pub(super) struct Summary {
     deepest_reorg: u64,
     lost: u64,
     duplicated: u64,
+    payouts_requested: u64,
+    payouts_paid: u64,
+    double_paid: u64,
     seconds: u64,
     seed: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,7 +33,13 @@ pub(super) struct Summary {
 
 impl Summary {
     /// The outcome of a demo that ended like this.
-    pub(super) fn new(tally: &Tally, ended: &Result<Ending, Failure>, seed: u64, elapsed: Duration) -> Self {
+    pub(super) fn new(
+        tally: &Tally,
+        paid: &Ledger,
+        ended: &Result<Ending, Failure>,
+        seed: u64,
+        elapsed: Duration,
+    ) -> Self {
         Self {
             blocks: tally.blocks,
             events_on_chain: tally.on_chain,
@@ -38,6 +48,9 @@ impl Summary {
             deepest_reorg: tally.deepest_reorg,
             lost: tally.lost,
             duplicated: tally.duplicated,
+            payouts_requested: paid.requested,
+            payouts_paid: paid.paid,
+            double_paid: paid.double_paid,
             seconds: elapsed.as_secs(),
             seed,
             trouble: match ended {
@@ -55,14 +68,17 @@ impl Summary {
 
     fn render(&self) -> String {
         format!(
-            "{}, {} (the deepest replaced {})\n{} on the chain, {} in the store: {} lost, {} duplicated\n",
+            "{}, {} (the deepest replaced {})\n{} on the chain, {} in the store: {} lost, {} duplicated\n{} requested, {} paid, {} double-paid\n",
             count(self.blocks, "block"),
             count(self.reorgs, "reorg"),
             count(self.deepest_reorg, "block"),
             count(self.events_on_chain, "fee event"),
             self.events_stored,
             self.lost,
-            self.duplicated
+            self.duplicated,
+            count(self.payouts_requested, "payout"),
+            self.payouts_paid,
+            self.double_paid
         )
     }
 
@@ -79,6 +95,13 @@ impl Summary {
                 self.lost, self.duplicated
             );
             return Err(Failure::coded(Code::StoreDiffers, message).hint(again));
+        }
+        if self.double_paid > 0 || self.payouts_paid != self.payouts_requested {
+            let message = format!(
+                "the vault and the store disagree: {} requested, {} paid, {} double-paid",
+                self.payouts_requested, self.payouts_paid, self.double_paid
+            );
+            return Err(Failure::coded(Code::VaultDiffers, message).hint(again));
         }
         Ok(())
     }

@@ -51,7 +51,7 @@ impl Traffic {
         Self {
             chain: world.chain.clone(),
             contract: world.contract,
-            accounts: world.chain.accounts(),
+            accounts: payers(world),
             random: StdRng::seed_from_u64(options.seed),
             block_time: options.block_time,
             blocks_since_reorg: 0,
@@ -109,6 +109,13 @@ impl Traffic {
         self.chain.send(account.sign(transaction)?)?;
         Ok(())
     }
+}
+
+/// Whoever pays fees. The account that pays out does nothing else.
+fn payers(world: &World) -> Vec<DevAccount> {
+    let mut accounts = world.chain.accounts();
+    accounts.retain(|account| account.address() != world.treasury.payer_address());
+    accounts
 }
 
 /// Why the traffic ended by itself.

@@ -6,13 +6,15 @@
 use std::io::IsTerminal;
 use std::sync::Arc;
 
-use windlass_api::{Api, ApiOptions, ApiParts};
+use windlass_api::ports::Readiness;
+use windlass_api::{Api, ApiOptions, ApiParts, PayoutParts};
 use windlass_core::store::Store;
 use windlass_engine::supervise::Supervisor;
 use windlass_engine::upkeep::Upkeep;
 
 use super::RunOptions;
 use super::chain::{self, ChainCrew};
+use super::pay::{self, PayCrew};
 use super::probe;
 use super::role::Role;
 use super::wanted::Wanted;
@@ -23,11 +25,15 @@ use crate::collect::view;
 use crate::compose::store::{self, Access};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::pay::health::{All, PayWatcher};
+use crate::pay::options;
 
 /// Everything that runs.
 pub(super) struct Crew {
     pub(super) store: Arc<dyn Store>,
     chains: Vec<ChainCrew>,
+    pay: Option<PayCrew>,
+    pay_watcher: Option<PayWatcher>,
     collected: Vec<Collected>,
     api: Option<Api>,
     watcher: Option<Watcher>,
@@ -39,8 +45,9 @@ impl Crew {
     pub(super) async fn assemble(options: &RunOptions) -> Result<Self, Failure> {
         let (config, plays) = (&options.config, |role| options.roles.contains(&role));
         let wanted = if plays(Role::Collect) { Wanted::checked(config).await? } else { Wanted::default() };
+        let paying = pay::checked(options).await?;
         let store = store::open(&config.database, Access::Work).await?;
-        if plays(Role::Collect) || plays(Role::Upkeep) {
+        if plays(Role::Collect) || plays(Role::Upkeep) || paying.is_some() {
             probe::write(&*store).await?;
         }
         wanted.fit(&*store).await?;
@@ -49,24 +56,44 @@ impl Crew {
         let is_watched = plays(Role::Collect) || plays(Role::Api);
         let watcher =
             if is_watched { Some(Watcher::new(store.clone(), Known::of(config)).await?) } else { None };
+        let pay_watcher = match options::section(config) {
+            Ok((_, chain)) => Some(PayWatcher::new(store.clone(), chain.id).await?),
+            Err(_) => None,
+        };
         let api = match &watcher {
             Some(watcher) if plays(Role::Api) => {
                 let told = Told::new(watcher.subscribe(), collected.clone());
-                Some(bind(config, store.clone(), told).await?)
+                let payouts = pay::desk(paying.as_ref(), config, store.clone()).await?;
+                Some(bind(config, store.clone(), told, (payouts, pay_watcher.as_ref())).await?)
             }
             _ => None,
         };
         let chains = wanted.assemble(config, &store, ready).await?;
-        Ok(Self { store, chains, collected, api, watcher, has_upkeep: plays(Role::Upkeep) })
+        let pay = match &paying {
+            Some(paying) => Some(PayCrew::assemble(paying, config, store.clone()).await?),
+            None => None,
+        };
+        let has_upkeep = plays(Role::Upkeep);
+        Ok(Self { store, chains, pay, pay_watcher, collected, api, watcher, has_upkeep })
     }
 
     /// Says what is about to run, and where.
     pub(super) async fn announce(&self, options: &RunOptions) -> Result<(), Failure> {
         let info = self.store.describe().await?;
-        let roles: Vec<&str> = options.roles.iter().map(|role| role.as_str()).collect();
+        // Where nothing is paid, nobody pays.
+        let played = options.roles.iter().filter(|role| **role != Role::Pay || self.pay.is_some());
+        let roles: Vec<&str> = played.map(|role| role.as_str()).collect();
         let roles = roles.join(",");
         tracing::info!(store = info.kind, place = info.place, schema = info.schema, roles, "running");
         self.chains.iter().for_each(ChainCrew::announce);
+        if let Some(pay) = &self.pay {
+            pay.announce();
+        }
+        if options.config.pay.as_ref().is_some_and(|pay| pay.development) {
+            tracing::warn!(
+                "`pay.development` is true: whoever reaches this machine asks and approves without a key"
+            );
+        }
         if let Some(api) = &self.api {
             tracing::info!(url = api.url(), "serving what was collected");
         }
@@ -80,6 +107,15 @@ impl Crew {
     pub(super) fn start(self, supervisor: &mut Supervisor) -> Result<(), Failure> {
         for chain in self.chains {
             chain.start(supervisor)?;
+        }
+        if let Some(pay) = self.pay {
+            pay.start(supervisor);
+        }
+        if let Some(watcher) = self.pay_watcher {
+            supervisor.spawn("payouts in numbers", |shutdown| async move {
+                watcher.run(shutdown).await;
+                Ok(())
+            });
         }
         if let Some(watcher) = self.watcher {
             watch(watcher, self.collected, supervisor);
@@ -98,13 +134,24 @@ impl Crew {
     }
 }
 
-async fn bind(config: &Config, store: Arc<dyn Store>, told: Told) -> Result<Api, Failure> {
+async fn bind(
+    config: &Config,
+    store: Arc<dyn Store>,
+    told: Told,
+    (payouts, pay_watcher): (Option<PayoutParts>, Option<&PayWatcher>),
+) -> Result<Api, Failure> {
     let told = Arc::new(told);
+    let mut reasons: Vec<Arc<dyn Readiness>> = vec![told.clone()];
+    if let Some(watcher) = pay_watcher {
+        reasons.push(Arc::new(watcher.readiness()));
+    }
     let handle = metrics::install()
         .map_err(|error| Failure::unexpected(format_args!("numbers cannot be kept: {error}")))?;
+    crate::pay::metrics::describe();
     let parts = ApiParts {
-        readiness: Some(told.clone()),
+        readiness: Some(Arc::new(All(reasons))),
         progress: Some(told),
+        payouts,
         metrics: Some(handle),
         ..ApiParts::new(store)
     };

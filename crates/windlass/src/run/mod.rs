@@ -11,11 +11,13 @@
 //! | `wanted` | what is to be collected, checked |
 //! | `probe` | whether the store can be written |
 //! | `chain` | the loops of one chain |
+//! | `pay` | the loops that pay |
 //! | `gate` | where a chain waits until it can be collected |
 
 mod chain;
 mod crew;
 mod gate;
+mod pay;
 mod probe;
 pub(crate) mod role;
 mod wanted;
@@ -37,6 +39,8 @@ use role::Role;
 pub(crate) struct RunOptions {
     /// The parts this process plays.
     pub(crate) roles: Vec<Role>,
+    /// Whether they were asked for by name: then each of them has to have something to do.
+    pub(crate) is_explicit: bool,
     /// What is in force.
     pub(crate) config: Config,
 }

@@ -7,6 +7,8 @@ use clap::ValueEnum;
 pub(crate) enum Role {
     /// Collects the events of every configured index
     Collect,
+    /// Signs, sends and follows payouts
+    Pay,
     /// Serves what was collected over HTTP
     Api,
     /// Forgets messages that every sink has received
@@ -18,6 +20,7 @@ impl Role {
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Collect => "collect",
+            Self::Pay => "pay",
             Self::Api => "api",
             Self::Upkeep => "upkeep",
         }

@@ -70,7 +70,12 @@ impl Folder {
 
     /// Runs to the end.
     pub(crate) fn run(&self, args: &[&str]) -> Ran {
-        let output = self.command(args).output().expect("it runs");
+        self.run_with(&[], args)
+    }
+
+    /// The same with more variables, for this run alone.
+    pub(crate) fn run_with(&self, variables: &[(&str, &str)], args: &[&str]) -> Ran {
+        let output = self.command(args).envs(variables.iter().copied()).output().expect("it runs");
         let folder = self.path().canonicalize().expect("the folder");
         Ran {
             folder: folder.display().to_string(),

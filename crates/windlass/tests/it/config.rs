@@ -133,7 +133,7 @@ fn the_schema_knows_every_section() {
     let ran = Folder::new().run(&["config", "schema"]);
     let schema: serde_json::Value = serde_json::from_str(&ran.stdout).expect("json");
     let sections: Vec<&String> = schema["properties"].as_object().expect("sections").keys().collect();
-    assert_eq!(sections, ["api", "chain", "database", "index", "log", "shutdown"]);
+    assert_eq!(sections, ["api", "chain", "database", "index", "log", "pay", "shutdown", "signer"]);
     assert_eq!(schema["additionalProperties"], false);
     insta::assert_snapshot!("config_schema", ran.stdout);
 }

@@ -11,6 +11,9 @@ fn the_demo_loses_and_repeats_nothing_and_says_so_as_json() {
     assert_eq!(said["events_on_chain"], said["events_stored"], "{said}");
     assert!(said["events_on_chain"].as_u64() > Some(0), "{said}");
     assert!(said["reorgs"].as_u64() >= Some(3), "{said}");
+    assert_eq!(said["double_paid"], 0, "{said}");
+    assert_eq!(said["payouts_requested"], said["events_on_chain"], "{said}");
+    assert_eq!(said["payouts_paid"], said["payouts_requested"], "{said}");
 }
 
 #[test]

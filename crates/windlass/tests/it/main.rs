@@ -13,5 +13,7 @@ mod explain;
 mod help;
 mod init;
 mod jobs;
+mod pay;
 mod usage;
+mod vault;
 mod version;

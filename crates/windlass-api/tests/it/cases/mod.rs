@@ -7,12 +7,20 @@
 //! | `fees` | `/fees`, as its users know it |
 //! | `indexes` | the list of indexes |
 //! | `graphql` | the same in GraphQL |
+//! | `payout_access` | who may do what with payouts |
+//! | `payout_create`, `payout_act`, `payout_read` | payouts in JSON |
+//! | `payout_graphql` | payouts in GraphQL |
 //! | `stream`, `resume`, `reorg` | events and retractions as they come; `reader` hears them |
 
 mod events;
 mod fees;
 mod graphql;
 mod indexes;
+mod payout_access;
+mod payout_act;
+mod payout_create;
+mod payout_graphql;
+mod payout_read;
 mod reader;
 mod reorg;
 mod resume;
@@ -87,6 +95,46 @@ on_both_stores! {
         what_asks_for_too_much_is_refused
         tools_can_look_the_schema_up
         the_console_loads_nothing_from_elsewhere
+    }
+    payout_access {
+        every_role_may_what_it_is_for_and_nothing_else
+        whoever_may_is_let_in
+        a_key_that_is_worth_nothing_changes_nothing
+        a_developer_asks_and_approves_under_two_names
+        a_page_of_another_site_does_nothing_without_a_key
+        events_are_open_whatever_key_is_sent
+        a_key_that_asks_too_often_is_told_when_to_come_back
+        nothing_is_paid_where_paying_is_not_configured
+        access_and_deeds_are_counted
+    }
+    payout_create {
+        a_payout_is_asked_for_once_for_each_key
+        a_key_may_come_in_the_header_or_be_made_up
+        a_list_is_asked_for_whole_or_not_at_all
+        what_is_wrong_is_refused_by_the_name_of_its_field
+        a_dry_run_shows_what_would_be_and_does_nothing
+    }
+    payout_act {
+        approving_takes_others_and_holds_the_days_budget
+        nobody_approves_what_they_have_asked_for
+        what_a_payout_does_not_allow_is_a_conflict
+        a_payout_is_rejected_cancelled_and_tried_again
+    }
+    payout_read {
+        pages_go_on_where_the_one_before_ended
+        the_largest_page_knows_whether_it_is_the_last
+        a_payout_is_shown_with_all_that_belongs_to_it
+        what_was_done_is_read_by_page
+    }
+    payout_graphql {
+        a_payout_is_created_and_approved
+        what_no_longer_waits_cannot_be_approved
+        connections_go_on_behind_their_cursors
+        a_page_of_a_hundred_knows_whether_it_is_the_last
+        what_belongs_to_a_payout_can_be_asked_for
+        what_is_wrong_is_told_by_the_name_of_its_argument
+        what_was_done_is_told_beside_what_was_refused
+        what_asks_for_too_much_of_payouts_is_refused
     }
     stream {
         rows_come_in_the_chains_order_from_now_on

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::chain::B256;
 use crate::payout::request::PayoutId;
 use crate::time::Timestamp;
 
@@ -14,4 +15,8 @@ pub struct Approval {
     pub approver: String,
     /// When.
     pub at: Timestamp,
+    /// The code over all of it and what it approves: see [`AuditKey::vouch`].
+    ///
+    /// [`AuditKey::vouch`]: crate::payout::audit::AuditKey::vouch
+    pub code: B256,
 }

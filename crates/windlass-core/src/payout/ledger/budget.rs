@@ -27,6 +27,7 @@ pub struct Budget {
     /// How often it was written; 0 before the first time.
     pub version: i64,
     /// How much.
+    #[serde(with = "crate::payout::decimal")]
     pub total: U256,
 }
 

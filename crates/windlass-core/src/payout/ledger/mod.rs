@@ -12,7 +12,7 @@ mod payout;
 mod signer;
 mod write;
 
-pub use access::{ApiKey, ApiKeyName, Role};
+pub use access::{ApiKey, ApiKeyName, DEVELOPMENT, Role};
 pub use approval::Approval;
 pub use budget::{Budget, BudgetKey};
 pub use intent::{Attempt, Inclusion, Intent, IntentId, IntentState};

@@ -76,8 +76,72 @@ sol! {
         error SafeERC20FailedOperation(address token);
     }
 
+    struct TokenPolicy {
+        bool enabled;
+        bool everEnabled;
+        uint256 payoutLimit;
+        uint256 dayLimit;
+        uint256 spentToday;
+    }
+
+    /// The same contract, as those see it who set its rules. An interface of its own: what a
+    /// payout can end with stays apart from what everything else can end with.
+    interface VaultAdmin {
+        function pause() external;
+        function unpause() external;
+        function setToken(address token, bool enabled, uint256 payoutLimit, uint256 dayLimit) external;
+        function deny(address account) external;
+        function allow(address account) external;
+        function cancelRequest(bytes32 requestId, address token, address to, uint256 amount) external;
+        function grantRole(bytes32 role, address account) external;
+        function revokeRole(bytes32 role, address account) external;
+        function scheduleRiskSigner(address signer) external;
+        function cancelRiskSigner() external;
+        function applyRiskSigner() external;
+        function revokeRiskSigner() external;
+        function scheduleAdminTransfer(address account) external;
+        function cancelAdminTransfer() external;
+        function acceptAdminTransfer() external;
+        function sweep(address token, address to, uint256 amount) external;
+        function scheduleEmergencyWithdrawal(address token, uint256 amount) external;
+        function cancelEmergencyWithdrawal(address token) external;
+        function executeEmergencyWithdrawal(address token) external;
+
+        function admin() external view returns (address);
+        function hasRole(bytes32 role, address account) external view returns (bool);
+        function DELAY() external view returns (uint256);
+        function TREASURY() external view returns (address);
+        function tokenPolicy(address token) external view returns (TokenPolicy memory);
+        function pendingAdmin() external view returns (address account, uint256 readyAt, uint256 expiresAt);
+        function pendingRiskSigner() external view returns (address signer, uint256 readyAt, uint256 expiresAt);
+        function pendingEmergencyWithdrawal(address token) external view returns (uint256 amount, uint256 readyAt, uint256 expiresAt);
+
+        event RoleGranted(bytes32 indexed role, address indexed account, address indexed sender);
+        event RoleRevoked(bytes32 indexed role, address indexed account, address indexed sender);
+        event TokenPolicyChanged(address indexed token, bool enabled, uint256 payoutLimit, uint256 dayLimit);
+        event DenylistChanged(address indexed account, bool denied, address indexed by);
+        event EmergencyWithdrawalScheduled(address indexed token, uint256 amount, uint256 readyAt, uint256 expiresAt);
+
+        error AccessControlUnauthorizedAccount(address account, bytes32 neededRole);
+        error EnforcedPause();
+        error AdminNeedsHandover();
+        error DelayOutOfBounds(uint256 delay, uint256 min, uint256 max);
+        error ExpectedPause();
+        error InvalidAccount(address account);
+        error InvalidRiskSigner(address signer);
+        error LimitTooLarge(uint256 limit, uint256 max);
+        error LimitTooPrecise(uint256 limit);
+        error NotPendingAdmin(address caller, address pendingAdmin);
+        error NothingScheduled();
+        error OperationExpired(uint256 expiredAt);
+        error OperationNotReady(uint256 readyAt);
+        error TokenNotSweepable(address token);
+        error WithdrawalIsZero(address token);
+    }
+
     /// What is asked of a token.
     interface Token {
         function balanceOf(address owner) external view returns (uint256);
+        function decimals() external view returns (uint8);
     }
 }

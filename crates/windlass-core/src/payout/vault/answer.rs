@@ -101,8 +101,13 @@ pub fn balance_of(answer: &[u8]) -> Result<U256, VaultAnswerError> {
     read::<Token::balanceOfCall>(answer)
 }
 
+/// How many decimals a token has.
+pub fn decimals(answer: &[u8]) -> Result<u8, VaultAnswerError> {
+    read::<Token::decimalsCall>(answer)
+}
+
 /// Reads an answer to the last bit: padding must be what the contract writes.
-fn read<C: SolCall>(answer: &[u8]) -> Result<C::Return, VaultAnswerError> {
+pub(super) fn read<C: SolCall>(answer: &[u8]) -> Result<C::Return, VaultAnswerError> {
     if answer.is_empty() {
         return Err(VaultAnswerError::NoVault);
     }

@@ -112,6 +112,11 @@ pub fn balance_of(owner: Address) -> Bytes {
     Token::balanceOfCall { owner }.abi_encode().into()
 }
 
+/// How many decimals a token has: asked of the token.
+pub fn decimals() -> Bytes {
+    Token::decimalsCall {}.abi_encode().into()
+}
+
 /// A batch's token and payouts.
 fn batch<'a>(
     payouts: impl ExactSizeIterator<Item = &'a VaultPayout>,

@@ -8,11 +8,13 @@
 //! | [`approval`] | what the risk signer signs (EIP-712) |
 //! | [`refusal`] | why a payout would not be made: a [`VaultRefusal`] |
 //! | [`event`] | what it says happened: a [`VaultEvent`] |
+//! | [`admin`] | who sets its rules: calls, answers, refusals, events, deploying it |
 //!
 //! Only the vault's own record and its events, at a block that is final, prove that a
 //! request was paid. A refusal proves nothing: a token's words come through the vault too.
 
 mod abi;
+pub mod admin;
 pub mod answer;
 pub mod approval;
 pub mod calldata;

@@ -4,24 +4,25 @@ use serde_json::json;
 use windlass_core::commit::Write;
 use windlass_core::job::NewJob;
 use windlass_core::payout::day::UtcDay;
+use windlass_core::payout::desk::{Approved, DeskError, Prospect};
 use windlass_core::payout::ledger::{Approval, PayWrite, Payout};
 use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::risk::RiskVerdict;
 use windlass_core::payout::state::PayoutState;
 
-use super::{Desk, DeskError, decide};
+use super::{Desk, decide};
+use crate::pay::counted;
 use crate::pay::names::PayNames;
 use crate::pay::page::Page;
 
-/// What an approval has brought about.
-#[derive(Debug, Clone)]
-pub struct Approved {
-    /// The payout, as it stands now: approved, rejected by the rules, or waiting for more approvers.
-    pub payout: Payout,
+/// How a payout stands for an approver.
+struct Standing {
+    payout: Payout,
     /// How many have approved it.
-    pub approvals: u32,
-    /// How many have to.
-    pub needed: u32,
+    approvals: u32,
+    needed: u32,
+    /// Whether the approver has, too.
+    is_repeated: bool,
 }
 
 impl Desk {
@@ -32,29 +33,51 @@ impl Desk {
         decide!(self.try_approve(id, approver))
     }
 
-    async fn try_approve(&self, id: PayoutId, approver: &str) -> Result<Approved, DeskError> {
+    /// What saying yes would bring about.
+    pub async fn preview_approve(&self, id: PayoutId, approver: &str) -> Result<Prospect, DeskError> {
+        let Standing { payout, approvals, needed, is_repeated } = self.standing(id, approver).await?;
+        let now = self.store.now().await?;
+        let verdict = if payout.state == PayoutState::PendingRisk {
+            let budgets = self.budgets(&payout.request, UtcDay::of(now)).await?;
+            self.verdict(&payout, &budgets, now).await?
+        } else {
+            RiskVerdict::Passes
+        };
+        Ok(Prospect { payout, approvals: approvals + u32::from(!is_repeated), needed, verdict })
+    }
+
+    /// How a payout stands for an approver, if they may approve it.
+    async fn standing(&self, id: PayoutId, approver: &str) -> Result<Standing, DeskError> {
         let payout = self.find(id).await?;
         if payout.created_by == approver {
             return Err(DeskError::OwnPayout);
         }
         let needed = self.options.approvals.needed(payout.request.token, payout.request.amount);
-        let given = self.store.approvals(id).await?;
+        let given = self.store.approvals(&[id]).await?;
         let approvals = u32::try_from(given.len()).unwrap_or(u32::MAX);
         let is_repeated = given.iter().any(|approval| approval.approver == approver);
-        if payout.state != PayoutState::PendingRisk {
-            // Whoever has approved it is told how it stands, not that it is too late.
-            let told = Approved { payout: payout.clone(), approvals, needed };
-            return if is_repeated { Ok(told) } else { Err(DeskError::NotPending(payout.state)) };
+        // Whoever has approved it is told how it stands, not that it is too late.
+        if payout.state != PayoutState::PendingRisk && !is_repeated {
+            return Err(DeskError::NotPending(payout.state));
         }
-        if is_repeated && approvals < needed {
+        Ok(Standing { payout, approvals, needed, is_repeated })
+    }
+
+    async fn try_approve(&self, id: PayoutId, approver: &str) -> Result<Approved, DeskError> {
+        let Standing { payout, approvals, needed, is_repeated } = self.standing(id, approver).await?;
+        let is_open = payout.state == PayoutState::PendingRisk;
+        if !is_open || (is_repeated && approvals < needed) {
             return Ok(Approved { payout, approvals, needed });
         }
+        // What was taken out of the configuration has no limits any more, and is not paid.
+        self.known_token(payout.request.token)?;
         let now = self.store.now().await?;
         let mut page = Page::new(&self.clerk(approver));
         let approvals = if is_repeated {
             approvals
         } else {
-            let approval = Approval { payout: id, approver: approver.to_owned(), at: now };
+            let code = self.key.vouch(id, &payout.request, approver, now);
+            let approval = Approval { payout: id, approver: approver.to_owned(), at: now, code };
             page.write_last(Write::Pay(PayWrite::Approvals(vec![approval])));
             approvals + 1
         };
@@ -62,7 +85,7 @@ impl Desk {
         let after =
             if approvals < needed { payout.touched(now) } else { self.decided(&mut page, &payout).await? };
         page.payout(Some(&payout), after.clone());
-        self.store.commit(page.into_commit()).await?;
+        counted::commit(&*self.store, page.into_commit()).await?;
         Ok(Approved { payout: after, approvals, needed })
     }
 

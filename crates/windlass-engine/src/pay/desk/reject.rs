@@ -1,10 +1,12 @@
 //! Rejecting and cancelling payouts that nothing was signed for.
 
+use windlass_core::payout::desk::DeskError;
 use windlass_core::payout::ledger::Payout;
 use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::state::PayoutState;
 
-use super::{Desk, DeskError, decide};
+use super::{Desk, decide};
+use crate::pay::counted;
 use crate::pay::page::Page;
 
 impl Desk {
@@ -14,12 +16,19 @@ impl Desk {
         decide!(self.try_reject(id, by, reason))
     }
 
-    async fn try_reject(&self, id: PayoutId, by: &str, reason: &str) -> Result<Payout, DeskError> {
+    /// A payout that nothing was signed for, or that was ended before.
+    pub(super) async fn rejectable(&self, id: PayoutId) -> Result<Payout, DeskError> {
         let payout = self.find(id).await?;
         match payout.state {
-            PayoutState::PendingRisk | PayoutState::Approved => {}
-            PayoutState::Rejected => return Ok(payout),
-            state => return Err(DeskError::NotRejectable(state)),
+            PayoutState::PendingRisk | PayoutState::Approved | PayoutState::Rejected => Ok(payout),
+            state => Err(DeskError::NotRejectable(state)),
+        }
+    }
+
+    async fn try_reject(&self, id: PayoutId, by: &str, reason: &str) -> Result<Payout, DeskError> {
+        let payout = self.rejectable(id).await?;
+        if payout.state == PayoutState::Rejected {
+            return Ok(payout);
         }
         let now = self.store.now().await?;
         let mut page = Page::new(&self.clerk(by));
@@ -29,7 +38,7 @@ impl Desk {
         }
         let rejected = payout.rejected(reason, now)?;
         page.payout(Some(&payout), rejected.clone());
-        self.store.commit(page.into_commit()).await?;
+        counted::commit(&*self.store, page.into_commit()).await?;
         Ok(rejected)
     }
 }

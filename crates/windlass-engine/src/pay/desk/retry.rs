@@ -1,12 +1,13 @@
 //! Trying again what has ended without payment: as a payout of its own, linked to the old one.
 
+use windlass_core::payout::desk::{Created, DeskError};
 use windlass_core::payout::ledger::IntentState;
 use windlass_core::payout::request::{IdempotencyKey, PayoutId, PayoutRequest};
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::PayoutQuery;
 use windlass_core::payout::vault::answer::VaultStatus;
 
-use super::{Asked, Created, Desk, DeskError};
+use super::{Desk, decide};
 
 impl Desk {
     /// Asks again for what a payout asked for, under a new key, once. Refused while a
@@ -19,6 +20,30 @@ impl Desk {
         vault_says: VaultStatus,
         by: &str,
     ) -> Result<Created, DeskError> {
+        decide!(self.try_retry(id, &key, vault_says, by))
+    }
+
+    /// Whether it may be made is decided anew as well: somebody else may have tried it again.
+    async fn try_retry(
+        &self,
+        id: PayoutId,
+        key: &IdempotencyKey,
+        vault_says: VaultStatus,
+        by: &str,
+    ) -> Result<Created, DeskError> {
+        let request = self.retriable(id, key.clone(), vault_says).await?;
+        self.check(&request)?;
+        let created = self.try_create(Some(id), &[request], by).await?;
+        created.into_iter().next().ok_or(DeskError::NotFound(id))
+    }
+
+    /// What a retry asks for, if it may be made.
+    pub(super) async fn retriable(
+        &self,
+        id: PayoutId,
+        key: IdempotencyKey,
+        vault_says: VaultStatus,
+    ) -> Result<PayoutRequest, DeskError> {
         let old = self.find(id).await?;
         if !matches!(old.state, PayoutState::Failed | PayoutState::Rejected) {
             return Err(DeskError::NotEnded(old.state));
@@ -41,8 +66,6 @@ impl Desk {
                 return Err(DeskError::MightBePaid(told));
             }
         }
-        let request = PayoutRequest { key, ..old.request };
-        let created = self.create(&[Asked { request, retry_of: Some(id) }], by).await?;
-        created.into_iter().next().ok_or(DeskError::NotFound(id))
+        Ok(PayoutRequest { key, ..old.request })
     }
 }

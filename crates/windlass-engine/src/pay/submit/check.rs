@@ -4,7 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use windlass_core::chain::{B256, U256};
 use windlass_core::payout::day::UtcDay;
-use windlass_core::payout::ledger::{Budget, BudgetKey, Inclusion, Payout};
+use windlass_core::payout::ledger::{Approval, Budget, BudgetKey, DEVELOPMENT, Inclusion, Payout};
+use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::risk::{RiskFacts, RiskVerdict};
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::MAX_PAYOUT_PAGE;
@@ -116,11 +117,15 @@ impl Submitter {
         }
         let ids: Vec<B256> = asked.iter().map(|taken| taken.payout.request.request_id()).collect();
         self.load_budgets(&mut checked, &asked).await?;
+        let approvals = self.approvals(&asked).await?;
         let sight = self.payer.sight().await?;
         let records = self.payer.records(&ids, BlockTag::Number(sight.latest.number)).await?;
         for (taken, record) in asked.into_iter().zip(records) {
             let fate = match self.told(&sight, &taken.payout, record).await {
-                Ok(None) => self.allowed(&mut checked, &taken.payout).await?,
+                Ok(None) => match self.unapproved(&taken.payout, &approvals) {
+                    None => self.allowed(&mut checked, &taken.payout).await?,
+                    fate => fate,
+                },
                 Ok(fate) => fate,
                 Err(PayError::Store(error)) => return Err(error.into()),
                 // One payout's trouble holds up no other.
@@ -137,6 +142,29 @@ impl Submitter {
             }
         }
         Ok(checked)
+    }
+
+    async fn approvals(&self, asked: &[Taken]) -> Result<Vec<Approval>, PayError> {
+        let ids: Vec<PayoutId> = asked.iter().map(|taken| taken.payout.id).collect();
+        Ok(if ids.is_empty() { Vec::new() } else { self.payer.store.approvals(&ids).await? })
+    }
+
+    /// Why too few have approved a payout, as far as this process can tell: its own
+    /// configuration says how many it takes, and each has to be vouched for with its own key,
+    /// for this recipient, token and amount. A row in a database proves nothing by itself.
+    fn unapproved(&self, payout: &Payout, approvals: &[Approval]) -> Option<Fate> {
+        let options = &self.payer.options;
+        let needed = options.approvals.needed(payout.request.token, payout.request.amount);
+        let counts = |approval: &&Approval| {
+            let is_somebody = options.is_development || !approval.approver.starts_with(DEVELOPMENT);
+            let is_own = approval.approver == payout.created_by;
+            is_somebody && !is_own && self.payer.clerk.key.vouches(&payout.request, approval)
+        };
+        let first = approvals.partition_point(|approval| approval.payout < payout.id);
+        let own = approvals[first..].iter().take_while(|approval| approval.payout == payout.id);
+        let valid = u32::try_from(own.filter(counts).count()).unwrap_or(u32::MAX);
+        (valid < needed)
+            .then(|| Fate::wait(format!("{valid} approvals can be vouched for here, and it takes {needed}")))
     }
 
     /// Every sum that may be asked for, in few questions.
@@ -198,6 +226,9 @@ impl Submitter {
 
     /// What the rules say, and whether today has room for what was approved on another day.
     async fn allowed(&self, checked: &mut Checked, payout: &Payout) -> Result<Option<Fate>, PayError> {
+        if !self.payer.options.pays(payout.request.token) {
+            return Ok(Some(Fate::wait("its token is not among those that are paid any more")));
+        }
         let (rules, now) = (&self.payer.options.rules, checked.now);
         let today = UtcDay::of(now);
         let held_on = payout

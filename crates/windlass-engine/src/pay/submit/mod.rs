@@ -21,20 +21,22 @@ use windlass_core::payout::ledger::{PayWrite, Payout, SignerRow};
 use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::signer::Signer;
 use windlass_core::payout::state::PayoutState;
+use windlass_core::payout::store::MAX_PAYOUT_PAGE;
 use windlass_core::payout::submit::NonceTag;
 use windlass_core::reader::BlockTag;
 use windlass_core::time::Timestamp;
 
 use self::check::Fate;
 pub(super) use self::send::words;
+use super::counted;
 use super::error::PayError;
 use super::names::PayNames;
 use super::page::Page;
 use super::payer::Payer;
 use crate::pace::{Paced, step_until};
 
-/// The most payouts that one step takes up.
-const MAX_PAYOUTS: u32 = 400;
+/// The most payouts that one step takes up: as many as one question to the store may name.
+const MAX_PAYOUTS: u32 = MAX_PAYOUT_PAGE;
 /// Whoever is not the account's holder asks again after this.
 const NOT_OURS_PAUSE: Duration = Duration::from_secs(2);
 
@@ -45,7 +47,7 @@ pub enum Submitted {
     NotOurs,
     /// The account was halted.
     Halted,
-    /// Transactions of the account that are not ours wait to be mined.
+    /// Transactions of the account that are not ours are not final yet.
     NotYet,
     /// As many transactions are on their way as may be.
     Full,
@@ -113,6 +115,7 @@ impl Submitter {
         let payouts = room.saturating_mul(self.payer.options.batch_size() as u64);
         let max_jobs = u32::try_from(payouts).unwrap_or(MAX_PAYOUTS).min(MAX_PAYOUTS);
         let jobs = self.payer.claim(&self.payer.names.submit, max_jobs).await?;
+        counted::claimed("submit", jobs.len());
         if jobs.is_empty() {
             return Ok(Submitted::Idle);
         }
@@ -131,27 +134,29 @@ impl Submitter {
         Ok(self.lease.clone())
     }
 
-    /// The account's row; made at the first time, at the nonce where the chain is.
+    /// The account's row; made at the first time, at the nonce where the chain is for good.
     async fn account(&self, lease: &Lease) -> Result<Option<SignerRow>, PayError> {
         let payer = &self.payer;
         let (chain, address) = (payer.options.vault.chain, self.signer.address());
         if let Some(row) = payer.store.signer(chain, address).await? {
             return Ok(Some(row));
         }
-        let pending = payer.chain.nonce(address, NonceTag::Pending).await?;
+        let last_final = BlockTag::Number(payer.sight().await?.last_final);
+        let used = payer.chain.nonce(address, NonceTag::Block(last_final)).await?;
         let latest = payer.chain.nonce(address, NonceTag::Block(BlockTag::Latest)).await?;
-        if pending > latest {
-            // They may be mined or never: with nonces behind theirs ours would wait for ever,
-            // with theirs they would be replaced.
-            tracing::warn!(signer = %address, waiting = pending - latest,
-                "transactions that were not sent from here wait to be mined; nothing is signed until they are gone");
+        let pending = payer.chain.nonce(address, NonceTag::Pending).await?.max(latest);
+        if pending > used {
+            // They may be mined, or go with their block, and then come back or never: with
+            // nonces behind theirs ours would wait for ever, with theirs they would be replaced.
+            tracing::warn!(signer = %address, waiting = pending - used,
+                "transactions that were not sent from here are not final yet; nothing is signed until they are");
             return Ok(None);
         }
-        let row = SignerRow::new(chain, address, latest, payer.store.now().await?);
+        let row = SignerRow::new(chain, address, used, payer.store.now().await?);
         let mut page = payer.page();
         page.write(Write::Pay(PayWrite::Signer(row.clone())));
         page.note("signer.begun", address, json!({"next_nonce": row.next_nonce}));
-        payer.store.commit(page.into_commit().under_lease(lease)).await?;
+        counted::commit(&*payer.store, page.into_commit().under_lease(lease)).await?;
         Ok(Some(row))
     }
 
@@ -165,9 +170,9 @@ impl Submitter {
         tracing::error!(signer = %row.address, used, next_nonce = row.next_nonce, "{why}");
         let now = self.payer.store.now().await?;
         let mut page = self.payer.page();
-        page.note("signer.halted", row.address, json!({"used": used, "next_nonce": row.next_nonce}));
-        page.write(Write::Pay(PayWrite::Signer(row.halted(Some(why), now))));
-        self.payer.store.commit(page.into_commit().under_lease(lease)).await?;
+        let detail = json!({"used": used, "next_nonce": row.next_nonce});
+        page.halted(row.halted(Some(why), now), detail);
+        counted::commit(&*self.payer.store, page.into_commit().under_lease(lease)).await?;
         Ok(Submitted::Halted)
     }
 
@@ -186,7 +191,7 @@ impl Submitter {
         Ok(Submitted::Worked { transactions, payouts, held, ended })
     }
 
-    /// Loads what was claimed, and enters the claims into the log before anything follows from them.
+    /// Loads what was claimed. What comes of a claim is told together with it.
     async fn take_up(&self, jobs: Vec<ClaimedJob>) -> Result<Vec<Taken>, PayError> {
         let mut ids = Vec::with_capacity(jobs.len());
         for job in &jobs {
@@ -196,18 +201,14 @@ impl Submitter {
         }
         let wanted: Vec<PayoutId> = ids.iter().map(|(id, _)| *id).collect();
         let payouts = self.payer.store.payouts(&wanted).await?;
-        let mut page = self.payer.page();
         let mut taken = Vec::with_capacity(ids.len());
         for (id, ticket) in ids {
             let found = payouts.binary_search_by_key(&id, |payout| payout.id);
             let payout = found.map(|at| payouts[at].clone());
             let payout =
                 payout.map_err(|_| PayError::strange(id, "a job stands for it, and it is not there"))?;
-            page.note("payout.claimed", id, json!({"for": "submit", "epoch": ticket.epoch.0}));
             taken.push(Taken { payout, ticket });
         }
-        let commit = taken.iter().fold(page.into_commit(), |commit, taken| commit.under_job(taken.ticket));
-        self.payer.store.commit(commit.relaxed()).await?;
         // The oldest first, in whatever order their lanes came.
         taken.sort_by_key(|taken| taken.payout.id);
         Ok(taken)
@@ -233,6 +234,7 @@ impl Submitter {
                 page.job(job);
                 let held = taken.payout.held(reason.clone(), *until, now);
                 if !taken.payout.is_held_for(reason) {
+                    page.claimed(taken.payout.id, taken.ticket);
                     page.payout(Some(&taken.payout), held);
                 }
             }
@@ -241,6 +243,7 @@ impl Submitter {
                     PayoutState::Submitted => taken.payout.failed(reason.clone(), now)?,
                     _ => taken.payout.rejected(reason.clone(), now)?,
                 };
+                page.claimed(taken.payout.id, taken.ticket);
                 page.payout(Some(&taken.payout), ended);
             }
             Fate::Paid { inclusion } => page.found_paid(&taken.payout, *inclusion, now)?,

@@ -6,6 +6,7 @@ use windlass_core::payout::ledger::{Attempt, IntentId};
 use windlass_core::payout::submit::SendAnswer;
 
 use super::Submitter;
+use crate::pay::counted;
 use crate::pay::error::PayError;
 use crate::pay::payer::Payer;
 
@@ -33,7 +34,7 @@ impl Submitter {
             let (intent, number, answers) = answer?;
             page.note("attempt.sent", intent, json!({"number": number, "answers": words(&answers)}));
         }
-        payer.store.commit(page.into_commit().relaxed()).await?;
+        counted::commit(&*payer.store, page.into_commit().relaxed()).await?;
         Ok(())
     }
 }

@@ -17,6 +17,7 @@ use windlass_core::payout::vault::refusal::VaultRefusal;
 use super::check::{Checked, Fate};
 use super::group::{Grouped, Item, calldata_of, held_by};
 use super::{Submitter, Taken};
+use crate::pay::counted;
 use crate::pay::error::PayError;
 use crate::pay::names::PayNames;
 
@@ -85,12 +86,19 @@ impl Submitter {
             checked.settled.push((item.taken, Fate::Later));
         }
         let estimates = stream::iter(parts).map(|items| self.estimate(items)).buffered(AT_ONCE);
-        let estimates: Vec<_> = estimates.try_collect().await?;
-        let mut drafts = Vec::with_capacity(estimates.len());
-        for (items, data, estimate) in estimates {
+        let estimates: Vec<_> = estimates.collect().await;
+        let (mut drafts, mut trouble) = (Vec::with_capacity(estimates.len()), None);
+        for (items, estimate) in estimates {
             match estimate {
-                GasEstimate::Gas(gas) => drafts.push(Draft { items, data, gas_limit: with_margin(gas) }),
-                GasEstimate::Reverted { data, message } => {
+                Ok((data, GasEstimate::Gas(gas))) => {
+                    drafts.push(Draft { items, data, gas_limit: with_margin(gas) });
+                }
+                // An endpoint that fails now and then holds up those it failed, and no others.
+                Err(error) => {
+                    checked.settled.extend(items.into_iter().map(|item| (item.taken, Fate::Later)));
+                    trouble = Some(error);
+                }
+                Ok((_, GasEstimate::Reverted { data, message })) => {
                     // Each was tried before and would have been paid: the vault has changed since.
                     let refusal = VaultRefusal::read(&data, &message);
                     for item in items {
@@ -99,13 +107,20 @@ impl Submitter {
                 }
             }
         }
-        Ok((drafts, fees))
+        match trouble {
+            Some(error) if drafts.is_empty() => Err(error),
+            _ => Ok((drafts, fees)),
+        }
     }
 
-    async fn estimate(&self, items: Vec<Item>) -> Result<(Vec<Item>, Bytes, GasEstimate), PayError> {
-        let data = calldata_of(&items).map_err(|error| PayError::strange("a batch", error))?;
-        let estimate = self.payer.chain.estimate_gas(&self.call(data.clone())).await?;
-        Ok((items, data, estimate))
+    async fn estimate(&self, items: Vec<Item>) -> (Vec<Item>, Result<(Bytes, GasEstimate), PayError>) {
+        let asked = async {
+            let data = calldata_of(&items).map_err(|error| PayError::strange("a batch", error))?;
+            let estimate = self.payer.chain.estimate_gas(&self.call(data.clone())).await?;
+            Ok((data, estimate))
+        };
+        let estimate = asked.await;
+        (items, estimate)
     }
 
     async fn sign(
@@ -180,6 +195,7 @@ impl Submitter {
             for Item { taken, .. } in &draft.items {
                 page.write(Write::CompleteJob(taken.ticket));
                 tickets.push(taken.ticket);
+                page.claimed(taken.payout.id, taken.ticket);
                 page.payout(Some(&taken.payout), submitted(taken, intent.id, today, now)?);
             }
             let lane = PayNames::intent_lane(intent.id)?;
@@ -195,7 +211,7 @@ impl Submitter {
             jobs.into_iter().for_each(|job| page.job(job));
         }
         let commit = tickets.into_iter().fold(page.into_commit(), |commit, ticket| commit.under_job(ticket));
-        payer.store.commit(commit.under_lease(lease)).await?;
+        counted::commit(&*payer.store, commit.under_lease(lease)).await?;
         Ok(())
     }
 }

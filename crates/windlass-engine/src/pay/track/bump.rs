@@ -4,7 +4,7 @@ use windlass_core::payout::fees::OverCap;
 use windlass_core::payout::ledger::{Attempt, Intent};
 use windlass_core::payout::transaction::Transaction;
 
-use super::decide::Step;
+use super::step::Step;
 use crate::pay::error::PayError;
 use crate::pay::payer::{Payer, Sight};
 
@@ -19,10 +19,10 @@ impl Payer {
     /// The same step with a new form of the transaction, if it is time for one: the same
     /// nonce and the same call, at least an eighth more for gas, and never above the cap.
     pub(super) async fn with_bump(&self, sight: &Sight, mut step: Step, attempts: &[Attempt]) -> Step {
-        let (Some(intent), Some(last)) = (step.intent().cloned(), attempts.last()) else { return step };
-        let patience_ends = intent.signed_at_block.saturating_add(self.options.bump_after_blocks);
         // Those behind another one wait for that, whatever they offer.
-        if !step.is_to_be_sent() || !step.is_next() || sight.latest.number < patience_ends {
+        let (Some(intent), Some(last)) = (step.next().cloned(), attempts.last()) else { return step };
+        let patience_ends = intent.signed_at_block.saturating_add(self.options.bump_after_blocks);
+        if sight.latest.number < patience_ends {
             return step;
         }
         match self.bumped(&intent, last).await {

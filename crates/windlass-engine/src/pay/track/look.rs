@@ -6,7 +6,8 @@ use windlass_core::payout::submit::NonceTag;
 use windlass_core::payout::vault::answer::{VaultRecord, VaultStatus};
 use windlass_core::reader::BlockTag;
 
-use super::decide::{Evidence, Step, decide};
+use super::decide::{Evidence, decide};
+use super::step::Step;
 use crate::pay::error::PayError;
 use crate::pay::payer::{Payer, Sight};
 
@@ -25,8 +26,8 @@ impl Payer {
         }
         let attempts = self.store.attempts(id).await?;
         let evidence = self.evidence(sight, &intent, &attempts, &payouts).await?;
-        let step = decide(sight.into(), intent, payouts, evidence);
-        Ok(self.with_bump(sight, step, &attempts).await)
+        let decision = decide(sight.into(), &intent, &payouts, &evidence);
+        Ok(self.with_bump(sight, Step::of(intent, payouts, decision), &attempts).await)
     }
 
     async fn evidence(

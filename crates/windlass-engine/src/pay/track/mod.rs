@@ -3,6 +3,8 @@
 mod bump;
 mod decide;
 mod look;
+mod next;
+mod step;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +19,8 @@ use windlass_core::job::{ClaimedJob, JobTicket, NewJob};
 use windlass_core::payout::ledger::{Attempt, IntentId};
 use windlass_core::time::Timestamp;
 
-use self::decide::Step;
+use self::step::Step;
+use super::counted;
 use super::error::PayError;
 use super::page::Page;
 use super::payer::{Payer, Sight};
@@ -74,6 +77,7 @@ impl Tracker {
     /// Looks at the transactions that are due.
     pub async fn step(&mut self) -> Result<Tracked, PayError> {
         let jobs = self.payer.claim(&self.payer.names.track, MAX_INTENTS).await?;
+        counted::claimed("track", jobs.len());
         if jobs.is_empty() {
             return Ok(Tracked::Idle);
         }
@@ -154,7 +158,7 @@ impl Tracker {
         let commit =
             steps.iter().fold(page.into_commit(), |commit, (followed, _)| commit.under_job(followed.ticket));
         let commit = if is_news { commit } else { commit.relaxed() };
-        payer.store.commit(commit).await?;
+        counted::commit(&*payer.store, commit).await?;
         Ok(())
     }
 
@@ -169,7 +173,7 @@ impl Tracker {
         let payer = self.payer.clone();
         let due: Vec<IntentId> = steps
             .iter()
-            .filter(|(_, step)| step.is_to_be_sent())
+            .filter(|(_, step)| step.waiting().is_some())
             .map(|(followed, _)| followed.intent)
             .collect();
         let ended = steps.iter().filter(|(_, step)| !step.is_followed_on());
@@ -200,7 +204,7 @@ impl Tracker {
             }
         }
         if is_news {
-            payer.store.commit(page.into_commit().relaxed()).await?;
+            counted::commit(&*payer.store, page.into_commit().relaxed()).await?;
         }
         Ok(())
     }

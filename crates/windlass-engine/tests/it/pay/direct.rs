@@ -1,6 +1,6 @@
-//! The devnet behind the port, without a wire, with whatever is to go wrong.
+//! The devnet behind the port, without a wire, with whatever is to go wrong. It takes no
+//! transaction that is not stored.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use alloy_primitives::{Address, B256, Bloom, Bytes, U256};
@@ -10,14 +10,19 @@ use serde_json::{Value, json};
 use windlass_core::chain::{BlockHeader, BlockRef, ChainId};
 use windlass_core::event::{LogEvent, Topics};
 use windlass_core::payout::fees::GasFees;
+use windlass_core::payout::ledger::IntentId;
 use windlass_core::payout::submit::{
     Call, CallOutcome, GasEstimate, NonceTag, SendAnswer, TransactionChain, TransactionReceipt,
 };
+use windlass_core::payout::transaction::ReadTransaction;
 use windlass_core::reader::{
     BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan, Receipts,
 };
+use windlass_core::store::Store;
 use windlass_devnet::chain::Chain;
 use windlass_devnet::node::{Node, RpcError};
+
+use super::tricks::Tricks;
 
 /// What happens around questions to the chain.
 #[async_trait]
@@ -45,10 +50,11 @@ impl ChainHook for Calm {
 pub(crate) struct Direct {
     pub(crate) chain: Chain,
     pub(crate) hook: Arc<dyn ChainHook>,
+    /// Where everything must be stored before it is sent.
+    pub(crate) store: Arc<dyn Store>,
     /// Every form of every transaction that was handed over.
     pub(crate) sent: Arc<Mutex<Vec<Bytes>>>,
-    /// Transactions that are told of as mined at a height, and are not.
-    pub(crate) lies: Arc<Mutex<BTreeMap<B256, (u64, bool)>>>,
+    pub(crate) tricks: Arc<Mutex<Tricks>>,
 }
 
 impl Direct {
@@ -60,6 +66,37 @@ impl Direct {
 
     fn told(&self, method: &str, params: Value) -> Result<Value, ChainError> {
         self.ask(method, params).map_err(refused)
+    }
+
+    /// The newest block that whoever answers the next question has.
+    fn newest(&self) -> u64 {
+        let lag = self.tricks.lock().expect("whole").next_lag();
+        self.chain.head().number().saturating_sub(lag)
+    }
+
+    /// A block as whoever has nothing above `newest` understands it; one above is unknown there.
+    fn seen_from(&self, newest: u64, block: BlockTag) -> Result<BlockTag, ChainError> {
+        let behind = self.chain.head().number() - newest;
+        Ok(match block {
+            _ if behind == 0 => block,
+            BlockTag::Latest => BlockTag::Number(newest),
+            BlockTag::Safe | BlockTag::Finalized => {
+                BlockTag::Number(self.chain.finalized().saturating_sub(behind))
+            }
+            BlockTag::Number(number) if number > newest => {
+                return Err(ChainError::new(ChainErrorKind::UnknownBlock, "that block is not here yet"));
+            }
+            block => block,
+        })
+    }
+
+    /// Whatever is sent must be stored: bytes that nobody remembers cannot be followed.
+    async fn must_be_stored(&self, raw: &Bytes) {
+        let read = ReadTransaction::read(raw).expect("a transaction of ours");
+        let (chain, nonce) = (read.transaction.chain, read.transaction.nonce);
+        let intent = IntentId { chain, signer: read.sender, nonce };
+        let attempts = self.store.attempts(intent).await.expect("read");
+        assert!(attempts.iter().any(|attempt| attempt.raw == *raw), "{intent} was sent before it was stored");
     }
 }
 
@@ -119,9 +156,10 @@ impl ChainReader for Direct {
 
     async fn header(&self, block: BlockTag) -> Result<Option<Header>, ChainError> {
         self.hook.before("header").await?;
-        let value = match block {
-            BlockTag::Hash(hash) => self.told("eth_getBlockByHash", json!([hash, false]))?,
-            block => self.told("eth_getBlockByNumber", json!([tag(block), false]))?,
+        let value = match (block, self.seen_from(self.newest(), block)) {
+            (BlockTag::Hash(hash), _) => self.told("eth_getBlockByHash", json!([hash, false]))?,
+            (_, Ok(block)) => self.told("eth_getBlockByNumber", json!([tag(block), false]))?,
+            (_, Err(_)) => Value::Null,
         };
         self.hook.after("header").await?;
         if value.is_null() {
@@ -139,9 +177,11 @@ impl ChainReader for Direct {
     async fn logs(&self, span: LogSpan, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
         self.hook.before("logs").await?;
         let mut wanted = json!({"address": filter.addresses, "topics": filter.topics});
+        let newest = self.newest();
         match span {
             LogSpan::Block(hash) => wanted["blockHash"] = json!(hash),
             LogSpan::Range(range) => {
+                self.seen_from(newest, BlockTag::Number(range.to))?;
                 wanted["fromBlock"] = json!(format!("{:#x}", range.from));
                 wanted["toBlock"] = json!(format!("{:#x}", range.to));
             }
@@ -169,6 +209,7 @@ impl ChainReader for Direct {
 impl TransactionChain for Direct {
     async fn call(&self, call: &Call, at: BlockTag) -> Result<CallOutcome, ChainError> {
         self.hook.before("call").await?;
+        let at = self.seen_from(self.newest(), at)?;
         let answer = self.ask("eth_call", json!([request(call), tag(at)]));
         self.hook.after("call").await?;
         match answer {
@@ -191,6 +232,7 @@ impl TransactionChain for Direct {
         if let Err(error) = self.hook.before("send").await {
             return vec![SendAnswer::Silent(error.message)];
         }
+        self.must_be_stored(raw).await;
         self.sent.lock().expect("whole").push(raw.clone());
         let answer = match self.ask("eth_sendRawTransaction", json!([raw])) {
             Ok(_) => SendAnswer::Accepted,
@@ -207,14 +249,15 @@ impl TransactionChain for Direct {
 
     async fn receipt(&self, hash: B256) -> Result<Option<TransactionReceipt>, ChainError> {
         self.hook.before("receipt").await?;
-        let lie = self.lies.lock().expect("whole").get(&hash).copied();
+        let lie = self.tricks.lock().expect("whole").receipts.get(&hash).copied();
         if let Some((number, is_success)) = lie {
             let block = BlockRef { number, hash: self.chain.block(number).expect("a block").hash() };
             return Ok(Some(TransactionReceipt { hash, block, is_success, gas_used: 1, contract: None }));
         }
+        let newest = self.newest();
         let value = self.told("eth_getTransactionReceipt", json!([hash]))?;
         self.hook.after("receipt").await?;
-        if value.is_null() {
+        if value.is_null() || number(&value["blockNumber"]) > newest {
             return Ok(None);
         }
         Ok(Some(TransactionReceipt {
@@ -228,9 +271,14 @@ impl TransactionChain for Direct {
 
     async fn nonce(&self, account: Address, at: NonceTag) -> Result<u64, ChainError> {
         self.hook.before("nonce").await?;
+        let lie = self.tricks.lock().expect("whole").nonces.get(&account).copied();
+        if let Some(lie) = lie {
+            return Ok(lie);
+        }
+        let at = self.tricks.lock().expect("whole").counted_at(at);
         let at = match at {
             NonceTag::Pending => json!("pending"),
-            NonceTag::Block(block) => tag(block),
+            NonceTag::Block(block) => tag(self.seen_from(self.newest(), block)?),
         };
         let value = self.told("eth_getTransactionCount", json!([account, at]))?;
         self.hook.after("nonce").await?;

@@ -11,7 +11,7 @@ use windlass_engine::pay::options::PayOptions;
 use windlass_engine::pay::submit::Submitted;
 
 use super::direct::Calm;
-use super::world::{World, cancelRequestCall, pauseCall, unpauseCall};
+use super::world::{World, pauseCall, unpauseCall};
 use crate::database::Kind;
 
 async fn a_payout_is_paid_once(kind: Kind) {
@@ -26,12 +26,12 @@ async fn a_payout_is_paid_once(kind: Kind) {
 }
 
 #[tokio::test]
-async fn a_payout_is_paid_once_sqlite() {
+async fn a_payout_is_paid_once_on_sqlite() {
     a_payout_is_paid_once(Kind::Sqlite).await;
 }
 
 #[tokio::test]
-async fn a_payout_is_paid_once_postgres() {
+async fn a_payout_on_postgres_is_paid_once() {
     a_payout_is_paid_once(Kind::Postgres).await;
 }
 
@@ -88,28 +88,6 @@ async fn while_the_vault_is_paused_payouts_wait_and_say_why() {
     world.clock.advance_ms(20_000);
     world.drive(&mut process, 40).await;
     assert_eq!(world.payout(id).await.state, PayoutState::Confirmed);
-    world.agrees().await;
-}
-
-#[tokio::test]
-async fn a_cancel_that_comes_first_ends_the_payout() {
-    let world = World::new(Kind::Sqlite, |_| {}).await;
-    let id = world.approved("invoice-1", 25).await;
-    let request = world.payout(id).await.request;
-    let cancel = cancelRequestCall {
-        requestId: request.request_id(),
-        token: request.token,
-        to: request.to,
-        amount: request.amount,
-    };
-    // Both wait to be mined; the cancel offers more and comes first.
-    let mut process = world.process("one");
-    process.submitters[0].step().await.expect("submitted");
-    world.send_as(0, world.vault.address, &cancel);
-    world.drive(&mut process, 40).await;
-    let payout = world.payout(id).await;
-    assert_eq!(payout.state, PayoutState::Failed, "{payout:#?}");
-    assert!(payout.reason.expect("a reason").contains("cancelled"));
     world.agrees().await;
 }
 
@@ -171,5 +149,25 @@ async fn a_key_that_is_used_elsewhere_is_halted() {
     assert_eq!(world.payout(id).await.state, PayoutState::Approved);
     let signers = world.store.list_signers().await.expect("read");
     assert!(signers[0].halted.as_ref().expect("a reason").contains("used elsewhere"));
+    let told = world.told("signer.halted").await;
+    assert!(told.len() == 1 && told[0].contains("used elsewhere"), "once, to everybody: {told:?}");
     world.log_is_whole().await;
+}
+
+/// Nothing is signed for more than is allowed; it waits, and says for what.
+#[tokio::test]
+async fn gas_above_the_cap_holds_what_is_not_signed_yet() {
+    let mut world = World::new(Kind::Sqlite, |options| options.gas_cap = 1).await;
+    let id = world.approved("invoice-1", 25).await;
+    let mut process = world.process("one");
+    process.submitters[0].step().await.expect("held");
+    let held = world.payout(id).await;
+    assert_eq!(held.state, PayoutState::Approved);
+    assert!(held.hold.expect("a reason").reason.contains("gas would cost"));
+    assert!(world.sent.lock().expect("whole").is_empty());
+    world.options = Arc::new(PayOptions { gas_cap: u128::MAX, ..(*world.options).clone() });
+    world.clock.advance_ms(61_000);
+    world.drive(&mut world.process("two"), 40).await;
+    assert_eq!(world.payout(id).await.state, PayoutState::Confirmed);
+    world.agrees().await;
 }

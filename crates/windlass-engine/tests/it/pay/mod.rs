@@ -1,8 +1,21 @@
 //! Paying: on a real chain in this process, with a clock that tests set.
 
+mod anvil_pay;
+mod approvals;
+mod cancel;
+mod checks;
+mod desk;
 mod direct;
+mod endpoints;
 mod kills;
 mod life;
+mod overseer;
+mod people;
+mod planted;
+mod restored;
 mod schedules;
 mod survive;
+mod tricks;
+mod trouble;
+mod worker;
 mod world;

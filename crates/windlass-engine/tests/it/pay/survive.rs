@@ -1,81 +1,26 @@
 //! What paying must survive: each line of the list is a case of its own. Kills at every
 //! point, database errors and many workers at once are in `kills` and `schedules`.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use alloy_primitives::{B256, U256};
+use alloy_primitives::U256;
 use async_trait::async_trait;
+use futures_util::future::join_all;
 use windlass_core::name::Owner;
+use windlass_core::payout::desk::DeskError;
 use windlass_core::payout::ledger::IntentState;
 use windlass_core::payout::risk::RiskLimits;
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::vault::answer::VaultStatus;
-use windlass_core::reader::{ChainError, ChainErrorKind};
+use windlass_core::reader::ChainError;
 use windlass_core::store::Leases;
 use windlass_devnet::chain::ReorgOptions;
-use windlass_engine::pay::desk::{Asked, DeskError};
 use windlass_engine::pay::submit::Submitted;
 use windlass_testkit::clock::ManualClock;
 
-use super::direct::ChainHook;
-use super::world::{World, mintCall};
+use super::direct::{Calm, ChainHook};
+use super::world::{Process, World, mintCall};
 use crate::database::Kind;
-
-/// Fails every call of some names.
-#[derive(Default)]
-struct Down(Mutex<BTreeSet<&'static str>>);
-
-impl Down {
-    fn set(&self, calls: &[&'static str]) {
-        *self.0.lock().expect("whole") = calls.iter().copied().collect();
-    }
-}
-
-#[async_trait]
-impl ChainHook for Down {
-    async fn before(&self, _: &'static str) -> Result<(), ChainError> {
-        Ok(())
-    }
-
-    /// The question was heard; its answer is lost.
-    async fn after(&self, call: &'static str) -> Result<(), ChainError> {
-        match self.0.lock().expect("whole").contains(call) {
-            true => Err(ChainError::new(ChainErrorKind::Unreachable, "timeout")),
-            false => Ok(()),
-        }
-    }
-}
-
-#[tokio::test]
-async fn an_answer_to_sending_that_never_comes() {
-    let world = World::new(Kind::Sqlite, |_| {}).await;
-    let down = Arc::new(Down::default());
-    down.set(&["send"]);
-    let id = world.approved("invoice-1", 25).await;
-    let mut process = world.process_of("one", world.store.clone(), down.clone(), 1);
-    world.drive(&mut process, 40).await;
-    assert_eq!(world.payout(id).await.state, PayoutState::Confirmed);
-    world.agrees().await;
-}
-
-#[tokio::test]
-async fn receipts_that_cannot_be_had_change_nothing() {
-    let world = World::new(Kind::Sqlite, |_| {}).await;
-    let down = Arc::new(Down::default());
-    let id = world.approved("invoice-1", 25).await;
-    let mut process = world.process_of("one", world.store.clone(), down.clone(), 1);
-    process.submitters[0].step().await.expect("submitted");
-    down.set(&["receipt"]);
-    for _ in 0..15 {
-        world.round(&mut process).await;
-        assert_eq!(world.payout(id).await.state, PayoutState::Submitted);
-    }
-    down.set(&[]);
-    world.drive(&mut process, 40).await;
-    assert_eq!(world.payout(id).await.state, PayoutState::Confirmed);
-    world.agrees().await;
-}
 
 #[tokio::test]
 async fn a_lease_that_is_stolen_in_mid_sign() {
@@ -117,7 +62,7 @@ async fn a_lease_that_is_stolen_in_mid_sign() {
 async fn another_transaction_takes_the_nonce_for_good() {
     let world = World::new(Kind::Sqlite, |_| {}).await;
     let id = world.approved("invoice-1", 25).await;
-    let mut process = world.process_of("one", world.store.clone(), Arc::new(super::direct::Calm), 2);
+    let mut process = world.process_of("one", world.store.clone(), Arc::new(Calm), 2);
     process.submitters[0].step().await.expect("submitted");
     let intent = world.payout(id).await.intent.expect("submitted");
     let ours = world.store.attempts(intent).await.expect("read")[0].hash;
@@ -135,6 +80,7 @@ async fn another_transaction_takes_the_nonce_for_good() {
     let signers = world.store.list_signers().await.expect("read");
     let halted: Vec<_> = signers.iter().filter(|signer| signer.halted.is_some()).collect();
     assert_eq!((halted.len(), halted[0].address), (1, intent.signer));
+    assert_eq!(world.told("signer.halted").await.len(), 1);
     // The other account pays it.
     world.drive(&mut process, 60).await;
     let payout = world.payout(id).await;
@@ -187,44 +133,6 @@ async fn a_bump_and_the_original_race() {
     world.agrees().await;
 }
 
-/// The database is an old copy: the payout was approved in it, and has been paid since.
-#[tokio::test]
-async fn a_database_that_is_restored_from_an_old_copy_pays_nothing_twice() {
-    let world = World::new(Kind::Sqlite, |_| {}).await;
-    world.approved("invoice-1", 25).await;
-    world.drive(&mut world.process("one"), 40).await;
-    assert_eq!(world.payments().await.len(), 1);
-    // The copy knows the payout as approved, and of no transaction.
-    let restored = world.restored().await;
-    let id = restored.approved("invoice-1", 25).await;
-    let mut process = restored.process("two");
-    let _ = process.submitters[0].step().await.expect("stepped");
-    let payout = restored.payout(id).await;
-    assert_eq!(payout.state, PayoutState::Confirmed, "{payout:#?}");
-    assert!(payout.finalized_at.is_some() && payout.intent.is_none());
-    assert_eq!(restored.payments().await.len(), 1);
-    restored.agrees().await;
-}
-
-/// The same without a word of the payout in the copy: its key, asked for again, is the same request.
-#[tokio::test]
-async fn a_payout_that_the_copy_has_forgotten_is_found_when_it_is_asked_for_again() {
-    let world = World::new(Kind::Sqlite, |_| {}).await;
-    world.approved("invoice-1", 25).await;
-    world.drive(&mut world.process("one"), 40).await;
-    let restored = world.restored().await;
-    let mut process = restored.process("two");
-    let _ = process.submitters[0].step().await.expect("stepped");
-    let id = restored.approved("invoice-1", 25).await;
-    for _ in 0..5 {
-        let _ = process.submitters[0].step().await;
-        restored.clock.advance_ms(20_000);
-    }
-    assert_eq!(restored.payout(id).await.state, PayoutState::Confirmed);
-    assert_eq!(restored.payments().await.len(), 1);
-    restored.agrees().await;
-}
-
 #[tokio::test]
 async fn midnight_moves_the_reservation_or_the_payout_waits() {
     let limits = RiskLimits { max_daily_total: Some(U256::from(100)), ..RiskLimits::default() };
@@ -235,8 +143,7 @@ async fn midnight_moves_the_reservation_or_the_payout_waits() {
     let first = world.approved("invoice-1", 60).await;
     let second = world.approved("invoice-2", 40).await;
     let desk = world.desk();
-    let third =
-        desk.create(&[Asked { request: world.request("invoice-3", 1), retry_of: None }], "asker").await;
+    let third = desk.create(&[world.request("invoice-3", 1)], "asker").await;
     let third = third.expect("asked")[0].payout.id;
     let refused = desk.approve(third, "boss").await.expect("decided").payout;
     assert_eq!(
@@ -260,39 +167,81 @@ async fn midnight_moves_the_reservation_or_the_payout_waits() {
         }
     }
     assert_eq!(held, 1, "60 does not fit beside 50 and 40");
-    world.drive(&mut process, 40_000).await;
+    for _ in 0..20 {
+        world.round(&mut process).await;
+    }
+    assert!(!world.is_settled().await, "one waits for tomorrow");
+    world.clock.set_ms(midnight + day + 1_000);
+    world.drive(&mut process, 40).await;
     world.agrees().await;
 }
 
 #[tokio::test]
 async fn eight_approve_at_once_and_the_days_budget_holds() {
-    for kind in [Kind::Sqlite, Kind::Postgres] {
-        let limits = RiskLimits { max_daily_total: Some(U256::from(50)), ..RiskLimits::default() };
-        let world = World::new(kind, |options| options.rules.limits = limits).await;
-        let desk = world.desk();
-        let mut ids = Vec::new();
-        for number in 0..8 {
-            let request = world.request(&format!("invoice-{number}"), 10);
-            let created = desk.create(&[Asked { request, retry_of: None }], "asker").await.expect("asked");
-            ids.push(created[0].payout.id);
-        }
-        let approvals = ids.iter().map(|id| {
-            let (desk, id) = (desk.clone(), *id);
-            tokio::spawn(async move { desk.approve(id, "boss").await.expect("decided").payout.state })
-        });
-        let mut approved = 0;
-        for approval in approvals.collect::<Vec<_>>() {
-            approved += usize::from(approval.await.expect("no panic") == PayoutState::Approved);
-        }
-        assert_eq!(approved, 5, "on {kind:?}");
+    eight_approve_at_once(Kind::Sqlite).await;
+}
+
+#[tokio::test]
+async fn eight_approve_at_once_on_postgres_and_the_days_budget_holds() {
+    eight_approve_at_once(Kind::Postgres).await;
+}
+
+async fn eight_approve_at_once(kind: Kind) {
+    let limits = RiskLimits { max_daily_total: Some(U256::from(50)), ..RiskLimits::default() };
+    let world = World::new(kind, |options| options.rules.limits = limits).await;
+    let desk = world.desk();
+    let mut ids = Vec::new();
+    for number in 0..8 {
+        let request = world.request(&format!("invoice-{number}"), 10);
+        let created = desk.create(&[request], "asker").await.expect("asked");
+        ids.push(created[0].payout.id);
     }
+    let approvals = ids.iter().map(|id| {
+        let (desk, id) = (desk.clone(), *id);
+        tokio::spawn(async move { desk.approve(id, "boss").await.expect("decided").payout.state })
+    });
+    let mut approved = 0;
+    for approval in approvals.collect::<Vec<_>>() {
+        approved += usize::from(approval.await.expect("no panic") == PayoutState::Approved);
+    }
+    assert_eq!(approved, 5, "on {kind:?}");
+}
+
+#[tokio::test]
+async fn eight_workers_at_once_pay_a_burst_once_each() {
+    a_burst(Kind::Sqlite).await;
+}
+
+#[tokio::test]
+async fn eight_workers_at_once_on_postgres_pay_a_burst_once_each() {
+    a_burst(Kind::Postgres).await;
+}
+
+async fn a_burst(kind: Kind) {
+    let world = World::new(kind, |options| options.batch = 4).await;
+    for number in 0..40 {
+        world.approved(&format!("invoice-{number}"), 10 + number).await;
+    }
+    let new =
+        |number: usize| world.process_of(&format!("worker-{number}"), world.store.clone(), Arc::new(Calm), 3);
+    let mut processes: Vec<Process> = (0..8).map(new).collect();
+    for _ in 0..40 {
+        join_all(processes.iter_mut().map(|process| world.steps(process))).await;
+        world.pass_time();
+        if world.is_settled().await {
+            break;
+        }
+    }
+    assert!(world.is_settled().await);
+    assert_eq!(world.payments().await.len(), 40);
+    world.agrees().await;
 }
 
 #[tokio::test]
 async fn the_same_key_is_the_same_payout_and_another_amount_is_refused() {
     let world = World::new(Kind::Sqlite, |_| {}).await;
     let desk = world.desk();
-    let ask = |amount| Asked { request: world.request("invoice-1", amount), retry_of: None };
+    let ask = |amount| world.request("invoice-1", amount);
     let first = desk.create(&[ask(25)], "asker").await.expect("asked").remove(0);
     let again = desk.create(&[ask(25)], "somebody else").await.expect("known").remove(0);
     assert_eq!((first.is_new, again.is_new, first.payout.id), (true, false, again.payout.id));
@@ -324,66 +273,6 @@ async fn a_failed_payout_is_tried_again_as_another_one() {
     world.drive(&mut world.process("one"), 40).await;
     assert_eq!(world.payout(retried.id).await.state, PayoutState::Confirmed);
     world.agrees().await;
-}
-
-#[tokio::test]
-async fn a_batch_that_is_reverted_is_taken_apart() {
-    let world = World::new(Kind::Sqlite, |options| options.batch = 10).await;
-    let mut ids = Vec::new();
-    for number in 0..3 {
-        ids.push(world.approved(&format!("invoice-{number}"), 10).await);
-    }
-    let mut process = world.process("one");
-    let done = process.submitters[0].step().await.expect("submitted");
-    assert!(matches!(done, Submitted::Worked { transactions: 1, payouts: 3, .. }), "{done:?}");
-    // One of them is cancelled before the batch is mined, which reverts all of it.
-    let request = world.payout(ids[1]).await.request;
-    let cancel = super::world::cancelRequestCall {
-        requestId: request.request_id(),
-        token: request.token,
-        to: request.to,
-        amount: request.amount,
-    };
-    world.send_as(0, world.vault.address, &cancel);
-    world.drive(&mut process, 80).await;
-    let mut states = Vec::new();
-    for id in &ids {
-        states.push(world.payout(*id).await.state);
-    }
-    assert_eq!(states, [PayoutState::Confirmed, PayoutState::Failed, PayoutState::Confirmed]);
-    world.agrees().await;
-}
-
-/// A node that tells of a success which the vault knows nothing of, or of a revert while the
-/// nonce is free, is not believed.
-#[tokio::test]
-async fn a_receipt_that_is_a_lie_decides_nothing() {
-    for is_success in [true, false] {
-        let world = World::new(Kind::Sqlite, |_| {}).await;
-        let id = world.approved("invoice-1", 25).await;
-        let mut process = world.process("one");
-        process.submitters[0].step().await.expect("submitted");
-        let intent = world.payout(id).await.intent.expect("submitted");
-        let hash: B256 = world.store.attempts(intent).await.expect("read")[0].hash;
-        assert!(world.chain.drop_transaction(hash));
-        // Somebody else's transaction has the nonce for a while, so that receipts are asked for.
-        world.act(1, world.token, &mintCall { to: world.token, amount: U256::ONE });
-        let at = world.chain.head().number();
-        world.lies.lock().expect("whole").insert(hash, (at, is_success));
-        for _ in 0..4 {
-            world.clock.advance_ms(5_000);
-            let _ = process.tracker.step().await;
-            world.chain.mine();
-            let payout = world.payout(id).await;
-            assert_eq!((payout.state, payout.intent), (PayoutState::Submitted, Some(intent)));
-        }
-        world.lies.lock().expect("whole").clear();
-        let reorg = ReorgOptions { return_to_pool: false, fill: false, ..ReorgOptions::default() };
-        world.chain.reorg(5, &reorg).expect("a reorg");
-        world.drive(&mut process, 40).await;
-        assert_eq!(world.payout(id).await.state, PayoutState::Confirmed);
-        world.agrees().await;
-    }
 }
 
 #[tokio::test]
@@ -436,6 +325,24 @@ async fn a_vault_that_is_short_of_funds_holds_what_it_cannot_pay_besides_what_is
     }
 }
 
+/// A nonce that was used elsewhere in a block that goes is free again: behind it nothing of
+/// ours would ever be mined.
+#[tokio::test]
+async fn an_account_does_not_begin_behind_what_may_go() {
+    let world = World::new(Kind::Sqlite, |_| {}).await;
+    let id = world.approved("invoice-1", 25).await;
+    world.act(1, world.token, &mintCall { to: world.token, amount: U256::ONE });
+    let mut process = world.process("one");
+    assert_eq!(process.submitters[0].step().await.expect("stepped"), Submitted::NotYet);
+    let reorg = ReorgOptions { return_to_pool: false, fill: false, ..ReorgOptions::default() };
+    world.chain.reorg(1, &reorg).expect("a reorg");
+    world.drive(&mut process, 40).await;
+    let payout = world.payout(id).await;
+    assert_eq!(payout.state, PayoutState::Confirmed);
+    assert_eq!(payout.intent.expect("paid").nonce, 0, "the first that nobody used");
+    world.agrees().await;
+}
+
 #[tokio::test]
 async fn an_account_whose_transactions_are_on_their_way_elsewhere_does_not_begin() {
     let world = World::new(Kind::Sqlite, |_| {}).await;
@@ -447,23 +354,4 @@ async fn an_account_whose_transactions_are_on_their_way_elsewhere_does_not_begin
     world.drive(&mut process, 40).await;
     assert_eq!(world.payout(id).await.state, PayoutState::Confirmed);
     world.agrees().await;
-}
-
-/// The copy of the database forgot the key, and somebody uses it for somebody else.
-#[tokio::test]
-async fn a_request_that_was_paid_otherwise_is_not_taken_for_paid() {
-    let world = World::new(Kind::Sqlite, |_| {}).await;
-    world.approved("invoice-1", 25).await;
-    world.drive(&mut world.process("one"), 40).await;
-    let restored = world.restored().await;
-    let id = restored.approved("invoice-1", 26).await;
-    let mut process = restored.process("two");
-    for _ in 0..5 {
-        let _ = process.submitters[0].step().await;
-        restored.clock.advance_ms(20_000);
-    }
-    let payout = restored.payout(id).await;
-    assert_eq!(payout.state, PayoutState::Approved);
-    assert!(payout.hold.is_some());
-    assert_eq!(restored.payments().await.len(), 1);
 }

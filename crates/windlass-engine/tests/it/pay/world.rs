@@ -1,40 +1,43 @@
 //! A vault on a chain, a store, and whoever pays.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use alloy_consensus::TxEip1559;
-use alloy_primitives::{Address, B256, Bytes, TxKind, U256};
+use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_signer::SignerSync;
 use alloy_signer_local::PrivateKeySigner;
-use alloy_sol_types::{SolCall, SolValue, sol};
+use alloy_sol_types::{SolValue, sol};
 use async_trait::async_trait;
 use windlass_core::chain::ChainId;
 use windlass_core::finality::Finality;
+use windlass_core::money::Token;
 use windlass_core::name::Owner;
-use windlass_core::payout::audit::{AuditHead, AuditKey};
-use windlass_core::payout::day::UtcDay;
-use windlass_core::payout::ledger::{BudgetKey, Payout};
+use windlass_core::payout::audit::AuditKey;
+use windlass_core::payout::ledger::{Payout, SignerRow};
 use windlass_core::payout::request::{IdempotencyKey, PayoutId, PayoutRequest, VaultRef};
 use windlass_core::payout::signer::{Signature, Signer, SignerError, SignerErrorKind};
 use windlass_core::payout::state::PayoutState;
-use windlass_core::payout::store::{AuditQuery, MAX_PAYOUT_PAGE, PayoutQuery};
+use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery};
 use windlass_core::payout::vault::event::{VaultEvent, filter};
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{ChainError, ChainReader, LogSpan};
 use windlass_core::store::Store;
 use windlass_devnet::chain::{Chain, ChainOptions, DevAccount};
-use windlass_devnet::node::Node;
-use windlass_engine::pay::desk::{Asked, Desk};
+use windlass_engine::pay::desk::Desk;
 use windlass_engine::pay::options::{Confirmation, PayOptions};
 use windlass_engine::pay::payer::{Payer, PayerParts};
+use windlass_engine::pay::resume::{ResumeError, resume};
 use windlass_engine::pay::submit::Submitter;
 use windlass_engine::pay::track::Tracker;
 use windlass_testkit::clock::ManualClock;
+use windlass_testkit::hooked::HookedStore;
 
 use super::direct::{Calm, ChainHook, Direct};
+use super::overseer::Overseer;
+use super::tricks::Tricks;
 use crate::database::{Database, Kind};
 
 sol! {
@@ -47,10 +50,12 @@ sol! {
     function setDenied(address account, bool denied);
     function cancelRequest(bytes32 requestId, address token, address to, uint256 amount);
     function grantRole(bytes32 role, address account);
+    function raiseApprovalNonce();
+    function revokeRiskSigner();
 }
 
-const VAULT: &str = include_str!("../../../../../contracts/artifacts/SettlementVault.json");
-const TOKEN: &str = include_str!("../../../../../contracts/artifacts/DemoToken.json");
+pub(crate) const VAULT: &str = include_str!("../../../../../contracts/artifacts/SettlementVault.json");
+pub(crate) const TOKEN: &str = include_str!("../../../../../contracts/artifacts/DemoToken.json");
 
 /// What the vault has of the token.
 pub(crate) const FUNDS: u64 = 1_000_000;
@@ -86,11 +91,15 @@ pub(crate) struct World {
     pub(crate) token: Address,
     pub(crate) options: Arc<PayOptions>,
     pub(crate) sent: Arc<Mutex<Vec<Bytes>>>,
-    /// Transactions that are told of as mined at a height, and are not.
-    pub(crate) lies: Arc<Mutex<BTreeMap<B256, (u64, bool)>>>,
+    /// What endpoints tell that is not so.
+    pub(crate) tricks: Arc<Mutex<Tricks>>,
+    /// The account whose key approves payouts, as far as is configured.
+    pub(crate) risk_key: Option<usize>,
+    /// Whether commits are held against the chain: not where endpoints lie beyond what can be found out.
+    pub(crate) is_overseen: bool,
     random: Arc<AtomicU64>,
-    added: AtomicU64,
-    _database: Database,
+    pub(super) given: AtomicU64,
+    _keeps: Box<dyn Any + Send + Sync>,
 }
 
 /// Whoever pays: as much as one process has.
@@ -101,23 +110,43 @@ pub(crate) struct Process {
 
 impl World {
     pub(crate) async fn new(kind: Kind, change: impl FnOnce(&mut PayOptions)) -> Self {
+        let clock = Arc::new(ManualClock::new());
+        let (database, store) = Database::open(kind, clock.clone()).await;
+        Self::with(store, database, clock, None, change)
+    }
+
+    /// The same with a vault that wants the approval of an account.
+    pub(crate) async fn with_risk_signer(account: usize, change: impl FnOnce(&mut PayOptions)) -> Self {
+        let clock = Arc::new(ManualClock::new());
+        let (database, store) = Database::open(Kind::Sqlite, clock.clone()).await;
+        Self::with(store, database, clock, Some(account), change)
+    }
+
+    pub(crate) fn with(
+        store: Arc<dyn Store>,
+        database: impl Any + Send + Sync,
+        clock: Arc<ManualClock>,
+        risk_key: Option<usize>,
+        change: impl FnOnce(&mut PayOptions),
+    ) -> Self {
         let options = ChainOptions { finality_depth: FINALITY, ..ChainOptions::deterministic() };
         let chain = Chain::new(options);
         let accounts = chain.accounts();
         let (admin, operator) = (accounts[0].address(), accounts[1].address());
         let name = ("Demo Dollar".to_owned(), "DUSD".to_owned(), U256::from(6)).abi_encode_params();
         let token = deploy(&chain, &accounts[0], TOKEN, &name);
-        let parts = (admin, operator, admin, accounts[9].address(), Address::ZERO, U256::from(3_600));
+        let risk_signer = risk_key.map_or(Address::ZERO, |account| accounts[account].address());
+        let parts = (admin, operator, admin, accounts[9].address(), risk_signer, U256::from(3_600));
         let address = deploy(&chain, &accounts[0], VAULT, &parts.abi_encode_params());
         let vault = VaultRef { chain: ChainId::new(chain.chain_id()).expect("an id"), address };
         let mut options = PayOptions::new(vault);
-        options.tokens = BTreeMap::from([(token, "DUSD".to_owned())]);
+        let known =
+            Token { chain: vault.chain, contract: Some(token), symbol: "DUSD".to_owned(), decimals: 6 };
+        options.tokens = BTreeMap::from([(token, known)]);
         options.finality = Finality::Finalized;
         options.confirmation = Confirmation::Blocks(3);
         options.lease_ttl = Duration::from_secs(30);
         change(&mut options);
-        let clock = Arc::new(ManualClock::new());
-        let (database, store) = Database::open(kind, clock.clone()).await;
         let world = Self {
             chain,
             clock,
@@ -126,10 +155,12 @@ impl World {
             token,
             options: Arc::new(options),
             sent: Arc::default(),
-            lies: Arc::default(),
+            tricks: Arc::default(),
+            risk_key,
+            is_overseen: true,
             random: Arc::default(),
-            added: AtomicU64::new(0),
-            _database: database,
+            given: AtomicU64::new(0),
+            _keeps: Box::new(database),
         };
         let no_limit = U256::ZERO;
         world.act(
@@ -146,9 +177,14 @@ impl World {
         world
     }
 
-    /// The same chain and vault with another database.
+    /// The same chain and vault with an empty database.
     pub(crate) async fn restored(&self) -> Self {
         let (database, store) = Database::open(Kind::Sqlite, self.clock.clone()).await;
+        self.on(store, database)
+    }
+
+    /// The same chain and vault with another database.
+    pub(crate) fn on(&self, store: Arc<dyn Store>, database: impl Any + Send + Sync) -> Self {
         Self {
             chain: self.chain.clone(),
             clock: self.clock.clone(),
@@ -157,39 +193,23 @@ impl World {
             token: self.token,
             options: self.options.clone(),
             sent: self.sent.clone(),
-            lies: self.lies.clone(),
+            tricks: self.tricks.clone(),
+            risk_key: self.risk_key,
+            is_overseen: self.is_overseen,
             random: Arc::new(AtomicU64::new(1_000)),
-            added: AtomicU64::new(0),
-            _database: database,
+            given: AtomicU64::new(self.given.load(Ordering::SeqCst)),
+            _keeps: Box::new(database),
         }
     }
 
-    /// A transaction of an account, mined at once.
-    pub(crate) fn act(&self, account: usize, to: Address, call: &impl SolCall) {
-        self.send_as(account, to, call);
-        self.chain.mine();
-    }
-
-    /// A transaction of an account, which waits to be mined.
-    pub(crate) fn send_as(&self, account: usize, to: Address, call: &impl SolCall) -> B256 {
-        let sender = self.chain.accounts().swap_remove(account);
-        let transaction = TxEip1559 {
-            chain_id: self.chain.chain_id(),
-            nonce: self.chain.next_nonce(sender.address()),
-            gas_limit: 500_000,
-            max_fee_per_gas: 100_000_000_000,
-            max_priority_fee_per_gas: 2_000_000_000,
-            to: TxKind::Call(to),
-            input: call.abi_encode().into(),
-            ..TxEip1559::default()
-        };
-        self.chain.send(sender.sign(transaction).expect("signed")).expect("taken")
-    }
-
     pub(crate) fn desk(&self) -> Desk {
+        self.desk_of(self.store.clone())
+    }
+
+    pub(crate) fn desk_of(&self, store: Arc<dyn Store>) -> Desk {
         let random = self.random.clone();
         let next = move || u128::from(random.fetch_add(1, Ordering::SeqCst));
-        Desk::new(self.store.clone(), self.options.clone(), AUDIT_KEY, Arc::new(next)).expect("a desk")
+        Desk::new(store, self.options.clone(), AUDIT_KEY, Arc::new(next)).expect("a desk")
     }
 
     pub(crate) fn request(&self, key: &str, amount: u64) -> PayoutRequest {
@@ -205,7 +225,7 @@ impl World {
 
     /// A payout that was asked for and approved.
     pub(crate) async fn approved(&self, key: &str, amount: u64) -> PayoutId {
-        let asked = Asked { request: self.request(key, amount), retry_of: None };
+        let asked = self.request(key, amount);
         let desk = self.desk();
         let id = desk.create(&[asked], "asker").await.expect("asked")[0].payout.id;
         let approved = desk.approve(id, "boss").await.expect("approved");
@@ -214,7 +234,13 @@ impl World {
     }
 
     pub(crate) fn direct(&self, hook: Arc<dyn ChainHook>) -> Arc<Direct> {
-        Arc::new(Direct { chain: self.chain.clone(), hook, sent: self.sent.clone(), lies: self.lies.clone() })
+        Arc::new(Direct {
+            chain: self.chain.clone(),
+            hook,
+            store: self.store.clone(),
+            sent: self.sent.clone(),
+            tricks: self.tricks.clone(),
+        })
     }
 
     /// A process with one signing account.
@@ -229,14 +255,21 @@ impl World {
         hook: Arc<dyn ChainHook>,
         signers: usize,
     ) -> Process {
-        let accounts = self.chain.accounts().into_iter().skip(1).take(signers);
-        let signers: Vec<Arc<dyn Signer>> =
-            accounts.map(|account| Arc::new(DevSigner(account, hook.clone())) as Arc<dyn Signer>).collect();
+        let key_of = |account: usize| {
+            Arc::new(DevSigner(self.chain.accounts().swap_remove(account), hook.clone())) as Arc<dyn Signer>
+        };
+        let signers: Vec<Arc<dyn Signer>> = (1..=signers).map(key_of).collect();
+        let store = if self.is_overseen {
+            let overseer = Overseer::new(self.chain.clone(), self.store.clone());
+            Arc::new(HookedStore::new(store, overseer))
+        } else {
+            store
+        };
         let payer = Payer::new(PayerParts {
             store,
-            chain: self.direct(hook),
+            chain: self.direct(hook.clone()),
             signers: signers.clone(),
-            risk_signer: None,
+            risk_signer: self.risk_key.map(key_of),
             audit_key: AUDIT_KEY,
             options: self.options.clone(),
             owner: Owner::new(name).expect("a name"),
@@ -246,6 +279,12 @@ impl World {
         Process { submitters, tracker: Tracker::new(payer) }
     }
 
+    /// A person lets a halted account sign again.
+    pub(crate) async fn resume(&self, account: Address) -> Result<SignerRow, ResumeError> {
+        let chain = self.direct(Arc::new(Calm));
+        resume(&self.store, &*chain, AUDIT_KEY, &self.options, account, "boss").await
+    }
+
     pub(crate) async fn payout(&self, id: PayoutId) -> Payout {
         self.store.payouts(&[id]).await.expect("read").pop().expect("there")
     }
@@ -253,24 +292,6 @@ impl World {
     pub(crate) async fn payouts(&self) -> Vec<Payout> {
         let query = PayoutQuery { limit: MAX_PAYOUT_PAGE, ..PayoutQuery::default() };
         self.store.list_payouts(&query).await.expect("read")
-    }
-
-    pub(crate) fn balance(&self, of: Address) -> U256 {
-        self.ask(self.token, &balanceOfCall { owner: of })
-    }
-
-    pub(crate) fn is_paused(&self) -> bool {
-        !self.ask(self.vault.address, &pausedCall {}).is_zero()
-    }
-
-    /// What a contract answers, as a number.
-    fn ask(&self, contract: Address, call: &impl SolCall) -> U256 {
-        let data = Bytes::from(call.abi_encode());
-        let params = serde_json::json!([{"to": contract, "data": data}, "latest"]);
-        let raw = serde_json::value::to_raw_value(&params).expect("json");
-        let answer = self.chain.call("eth_call", Some(&raw)).expect("called");
-        let bytes: Bytes = serde_json::from_slice(&answer).expect("bytes");
-        U256::from_be_slice(&bytes)
     }
 
     /// Every payment that the vault tells of, on the canonical chain.
@@ -301,13 +322,17 @@ impl World {
 
     /// One round of a process: what it can do now, then a block and a while.
     pub(crate) async fn round(&self, process: &mut Process) {
+        self.steps(process).await;
+        self.pass_time();
+    }
+
+    /// What a process can do now.
+    pub(crate) async fn steps(&self, process: &mut Process) {
         for submitter in &mut process.submitters {
             // Trouble passes; what counts is how it ends.
             let _ = submitter.step().await;
         }
         let _ = process.tracker.step().await;
-        self.chain.mine();
-        self.clock.advance_ms(3_000);
     }
 
     /// Whether every payout has come to an end that nothing can change.
@@ -315,79 +340,6 @@ impl World {
         self.payouts().await.iter().all(|payout| {
             payout.state.is_end() || payout.state == PayoutState::PendingRisk || payout.finalized_at.is_some()
         })
-    }
-
-    /// What must hold at the end, whatever happened: store, vault and balances agree, nothing
-    /// was paid twice, the log is one chain.
-    pub(crate) async fn agrees(&self) {
-        let payments = self.payments().await;
-        let mut ids: Vec<B256> = payments.iter().map(|(id, ..)| *id).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        assert_eq!(ids.len(), payments.len(), "a request was paid twice");
-        let mut paid = U256::ZERO;
-        for payout in self.payouts().await {
-            let request = &payout.request;
-            let payment = payments.iter().find(|(id, ..)| *id == request.request_id());
-            assert_eq!(payout.state == PayoutState::Confirmed, payment.is_some(), "{payout:#?}");
-            if let Some((_, to, amount)) = payment {
-                assert_eq!((*to, *amount), (request.to, request.amount));
-                assert_eq!(self.balance(*to), *amount, "every recipient is paid once");
-                paid += *amount;
-            }
-        }
-        assert_eq!(self.balance(self.vault.address), U256::from(FUNDS) + self.added() - paid);
-        self.budgets_agree().await;
-        self.log_is_whole().await;
-    }
-
-    /// What the vault was given later.
-    fn added(&self) -> U256 {
-        U256::from(self.added.load(Ordering::SeqCst))
-    }
-
-    /// Gives the vault more.
-    pub(crate) fn add(&self, amount: u64) {
-        self.act(0, self.token, &mintCall { to: self.vault.address, amount: U256::from(amount) });
-        self.added.fetch_add(amount, Ordering::SeqCst);
-    }
-
-    /// Every day's sum is that of the payouts which it is held for, of all and of each recipient.
-    pub(crate) async fn budgets_agree(&self) {
-        let mut sums: BTreeMap<BudgetKey, U256> = BTreeMap::new();
-        let payouts = self.payouts().await;
-        let first = UtcDay(ManualClock::START_MS / 86_400_000);
-        let days: Vec<UtcDay> = (first.0..=self.clock.now_ms() / 86_400_000).map(UtcDay).collect();
-        for payout in &payouts {
-            for (day, to) in days.iter().flat_map(|day| [(*day, None), (*day, Some(payout.request.to))]) {
-                let key = BudgetKey { vault: self.vault, token: self.token, day, to };
-                let sum = sums.entry(key).or_default();
-                if payout.budget_day == Some(day) {
-                    *sum += payout.request.amount;
-                }
-            }
-        }
-        let keys: Vec<BudgetKey> = sums.keys().copied().collect();
-        for part in keys.chunks(500) {
-            for budget in self.store.budgets(part).await.expect("read") {
-                assert_eq!(budget.total, sums[&budget.key], "{budget:?}");
-            }
-        }
-    }
-
-    pub(crate) async fn log_is_whole(&self) {
-        let mut head = AuditHead::default();
-        loop {
-            let query = AuditQuery { subject: None, after: head.seq, limit: 1_000 };
-            let rows = self.store.audit_rows(&query).await.expect("read");
-            if rows.is_empty() {
-                break;
-            }
-            for row in &rows {
-                head = AUDIT_KEY.follow(head, row).expect("one chain");
-            }
-        }
-        assert_eq!(head, self.store.audit_head().await.expect("read"));
     }
 }
 

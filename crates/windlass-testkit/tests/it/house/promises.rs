@@ -7,7 +7,7 @@ use super::source::{files, root};
 
 /// Every test of the project by its bare name, with the files that have one: functions
 /// under a test attribute or in `proptest!`, cases of the conformance suite and of the
-/// collector, and tests that a macro makes of a list.
+/// collector, tests that a macro makes of a list, and Foundry's.
 fn test_names() -> BTreeMap<String, Vec<String>> {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for file in files("crates", &["rs"]) {
@@ -15,7 +15,19 @@ fn test_names() -> BTreeMap<String, Vec<String>> {
             places.entry(name).or_default().push(file.path.clone());
         }
     }
+    for file in files("contracts/test", &["sol"]) {
+        for name in foundry_tests_of(&file.text) {
+            places.entry(name).or_default().push(file.path.clone());
+        }
+    }
     places
+}
+
+/// The tests of a Solidity file: Foundry runs what begins with that word.
+fn foundry_tests_of(text: &str) -> Vec<String> {
+    let declared = text.lines().filter_map(|line| line.trim().strip_prefix("function "));
+    let names = declared.filter_map(|after| after.split_once('(')).map(|(name, _)| name.to_owned());
+    names.filter(|name| name.starts_with("test")).collect()
 }
 
 fn tests_of(path: &str, text: &str) -> Vec<String> {
@@ -54,7 +66,7 @@ fn exists(named: &str, existing: &BTreeMap<String, Vec<String>>) -> bool {
     let mut parts: Vec<&str> = named.split("::").collect();
     let Some(files) = parts.pop().and_then(|name| existing.get(name)) else { return false };
     files.iter().any(|file| {
-        let folders: Vec<&str> = file.trim_end_matches(".rs").split('/').collect();
+        let folders: Vec<&str> = file.trim_end_matches(".rs").trim_end_matches(".t.sol").split('/').collect();
         parts.iter().all(|part| *part == "tests" || folders.contains(part))
     })
 }
@@ -104,6 +116,8 @@ fn the_rule_sees_a_missing_test() {
     assert!(exists("x::a::b::tests::a_test_of_something", &existing));
     assert!(!exists("x::c::a_test_of_something", &existing));
     assert!(!exists("x::a::b::another_test_of_something", &existing));
+    let sol = "    function test_case_of_something() public {\n    function _helps_some_test() private {";
+    assert_eq!(foundry_tests_of(sol), ["test_case_of_something"]);
     let text = "fn a_mere_helper_function() {}\n#[test]\nfn a_test_of_something() {}";
     assert_eq!(tests_of("x.rs", text), ["a_test_of_something"]);
 }

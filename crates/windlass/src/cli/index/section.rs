@@ -6,9 +6,9 @@ use windlass_core::abi::EventShape;
 use windlass_core::chain::Address;
 use windlass_core::code::Code;
 
+use crate::config::address::parse_address;
 use crate::config::chain::ChainName;
 use crate::config::index::IndexName;
-use crate::config::index::contract::parse_address;
 use crate::config::index::start::Start;
 use crate::failure::Failure;
 

@@ -8,8 +8,8 @@ use windlass_core::code::Code;
 
 use super::template::Template;
 use super::{Section, fill_in_chain};
+use crate::config::address::parse_address;
 use crate::config::duration::HumanDuration;
-use crate::config::index::contract::parse_address;
 use crate::config::index::start::Start;
 use crate::failure::Failure;
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use windlass_core::chain::Address;
 use windlass_core::index::MAX_CONTRACTS;
 
+use crate::config::address::parse_address;
 use crate::config::words;
 
 /// Whose events are collected.
@@ -48,25 +49,6 @@ impl From<FactoryAddress> for String {
     fn from(address: FactoryAddress) -> Self {
         address.0.to_string()
     }
-}
-
-/// Reads an address. One with letters of both cases has to fit its checksum: that
-/// is how a slip of the pen is found.
-pub(crate) fn parse_address(text: &str) -> Result<Address, String> {
-    let digits = text.strip_prefix("0x").unwrap_or_default();
-    let is_hex = digits.len() == 40 && digits.chars().all(|c| c.is_ascii_hexdigit());
-    if !is_hex {
-        let shown: String = text.chars().take(60).collect();
-        return Err(format!("an address is `0x` and 40 hexadecimal digits, not `{shown}`"));
-    }
-    let is_mixed = digits.contains(|c: char| c.is_ascii_lowercase())
-        && digits.contains(|c: char| c.is_ascii_uppercase());
-    if is_mixed {
-        let refusal =
-            format!("the checksum of `{text}` is wrong: look for a slip, or write it in lower case");
-        return Address::parse_checksummed(text, None).map_err(|_| refusal);
-    }
-    digits.parse().map_err(|error| format!("`{text}` is no address: {error}"))
 }
 
 impl TryFrom<toml::Value> for Contracts {

@@ -11,7 +11,7 @@ mod export_target;
 mod factory;
 mod gate;
 mod health;
-mod http;
+pub(crate) mod http;
 mod index;
 mod init;
 mod misfits;

@@ -1,0 +1,85 @@
+//! Payouts by page, and one with all that belongs to it.
+
+use axum::Json;
+use serde::Serialize;
+use utoipa::ToSchema;
+use windlass_core::payout::state::PayoutState;
+use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery};
+
+use super::asked::payout_id;
+use super::body::PayoutBody;
+use super::detail::PayoutDetail;
+use super::read;
+use super::sent::Params;
+use crate::access::{Gate, Verb};
+use crate::error::{ApiError, ApiResult, ErrorBody, ErrorCode};
+use crate::events::PageBody;
+use crate::extract::{Pairs, PayoutPath};
+use crate::limits::DEFAULT_PAGE_ROWS;
+
+/// A page of payouts.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct PayoutsBody {
+    data: Vec<PayoutBody>,
+    page: PageBody,
+}
+
+/// Lists payouts in the order in which they were asked for.
+///
+/// A page that ends where there is nothing more has no `next_cursor`. Payouts that are
+/// asked for later are behind it: come back with the last payout's id.
+#[utoipa::path(get, path = "/api/v1/payouts", tag = "payouts", security(("key" = [])),
+    params(
+        ("state" = Option<String>, Query, description = "those that stand here, such as `PENDING_RISK`"),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "payouts a page, by default 100"),
+        ("after" = Option<String>, Query, description = "`page.next_cursor` of the page before"),
+    ),
+    responses(
+        (status = 200, description = "the answer", body = PayoutsBody),
+        (status = 400, description = "the question makes no sense", body = ErrorBody),
+        (status = 401, description = "it takes a key", body = ErrorBody),
+    ))]
+pub(crate) async fn payouts(gate: Gate, Pairs(pairs): Pairs) -> ApiResult<Json<PayoutsBody>> {
+    let admitted = gate.admit(Verb::Read).await?;
+    let params = Params::read(pairs, &["state", "limit", "after"])?;
+    let limit = params.number("limit", DEFAULT_PAGE_ROWS, MAX_PAYOUT_PAGE)?;
+    let no_cursor = |_| ApiError::new(ErrorCode::InvalidCursor, "parameter `after`: this is no cursor");
+    let query = PayoutQuery {
+        state: params.get("state").map(state).transpose()?,
+        retry_of: None,
+        after: params.get("after").map(str::parse).transpose().map_err(no_cursor)?,
+        limit,
+    };
+    let page = read::payouts(&*admitted.pay.store, query).await?;
+    let next = page.rows.last().filter(|_| page.has_more).map(|last| last.id.to_string());
+    let data = page.rows.into_iter().map(|payout| PayoutBody::of(&admitted.pay, payout)).collect();
+    Ok(Json(PayoutsBody { data, page: PageBody { next_cursor: next, limit } }))
+}
+
+fn state(text: &str) -> ApiResult<PayoutState> {
+    text.parse().map_err(|error| {
+        let known = PayoutState::ALL.map(PayoutState::as_str);
+        ApiError::invalid("state", error)
+            .nearest(text, known)
+            .or_hint(|| format!("one of {}", known.join(", ")))
+    })
+}
+
+/// Shows a payout with its approvals, its transactions, and what the rules say of it today.
+#[utoipa::path(get, path = "/api/v1/payouts/{id}", tag = "payouts", security(("key" = [])),
+    params(("id" = String, Path, description = "the payout's id")),
+    responses(
+        (status = 200, description = "the answer", body = PayoutDetail),
+        (status = 401, description = "it takes a key", body = ErrorBody),
+        (status = 404, description = "there is no such payout", body = ErrorBody),
+    ))]
+pub(crate) async fn payout(
+    gate: Gate,
+    PayoutPath(id): PayoutPath,
+    Pairs(pairs): Pairs,
+) -> ApiResult<Json<PayoutDetail>> {
+    let admitted = gate.admit(Verb::Read).await?;
+    Params::read(pairs, &[])?;
+    let payout = read::payout(&*admitted.pay.store, payout_id(&id)?).await?;
+    Ok(Json(PayoutDetail::read(&admitted, payout).await?))
+}

@@ -1,0 +1,51 @@
+//! What an endpoint tells that is not so: it lags, or it lies.
+
+use std::collections::BTreeMap;
+
+use alloy_primitives::{Address, B256};
+use windlass_core::payout::submit::NonceTag;
+use windlass_core::reader::BlockTag;
+
+/// What is told otherwise than it is.
+#[derive(Debug, Default)]
+pub(crate) struct Tricks {
+    /// Transactions that are told of as mined at a height, and how, and are not.
+    pub(crate) receipts: BTreeMap<B256, (u64, bool)>,
+    /// How many transactions accounts are said to have sent, at whatever block.
+    pub(crate) nonces: BTreeMap<Address, u64>,
+    /// Whatever is asked of an account at a height is answered as of the newest block.
+    pub(crate) is_height_ignored: bool,
+    /// Nonces of transactions that wait to be mined are said to be used up at every height.
+    pub(crate) is_waiting_counted: bool,
+    /// An endpoint that is behind answers some questions.
+    pub(crate) lag: Option<Lag>,
+}
+
+/// An endpoint that is behind.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lag {
+    /// By so many blocks.
+    pub(crate) blocks: u64,
+    /// Of so many questions it answers one.
+    pub(crate) one_in: u64,
+    /// How many were asked.
+    pub(crate) asked: u64,
+}
+
+impl Tricks {
+    /// How far behind whoever answers the next question is.
+    pub(crate) fn next_lag(&mut self) -> u64 {
+        let Some(lag) = &mut self.lag else { return 0 };
+        lag.asked += 1;
+        if lag.asked.is_multiple_of(lag.one_in) { lag.blocks } else { 0 }
+    }
+
+    /// At which block an account's transactions are counted, whatever was asked.
+    pub(crate) fn counted_at(&self, at: NonceTag) -> NonceTag {
+        match at {
+            NonceTag::Block(BlockTag::Number(_)) if self.is_waiting_counted => NonceTag::Pending,
+            NonceTag::Block(_) if self.is_height_ignored => NonceTag::Block(BlockTag::Latest),
+            at => at,
+        }
+    }
+}

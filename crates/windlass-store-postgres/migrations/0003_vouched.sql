@@ -1,0 +1,3 @@
+-- An approval carries a code over what it approves, made with a key that is not kept here:
+-- whoever can only write to this database can approve nothing. Those of before have none.
+ALTER TABLE approval ADD COLUMN code BYTEA NOT NULL DEFAULT '\x0000000000000000000000000000000000000000000000000000000000000000' CHECK (length(code) = 32);

@@ -1,0 +1,90 @@
+//! Transactions of payouts, and the nonces of the accounts that send them.
+
+use windlass_core::chain::Address;
+use windlass_core::error::StoreError;
+use windlass_core::payout::ledger::{IntentState, PayWrite, SignerRow};
+
+use super::payouts::{at, pay, put, submit};
+use super::support::{Well, refused};
+use crate::harness::Harness;
+use crate::make::{attempt, inclusion, intent, intent_id, payout, vault};
+
+pub async fn transactions_read_back_exactly(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let row = submit(&*store, 1).await;
+    let made = intent(1, &[&row]);
+    assert_eq!(store.intent(made.id).await.well(), Some(made.clone()));
+    assert_eq!(store.intent(intent_id(2)).await.well(), None);
+    let again = made.signed_again(9, at(4_000));
+    let second = attempt(1, 2);
+    pay(&*store, vec![PayWrite::Intents(vec![again.clone()]), PayWrite::Attempts(vec![second.clone()])])
+        .await
+        .well();
+    assert_eq!(store.attempts(made.id).await.well(), [attempt(1, 1), second]);
+    let seen = again.seen(Some(inclusion(8)), at(5_000));
+    let mined = seen.ended(IntentState::Mined, Some(inclusion(8)), at(6_000));
+    pay(&*store, vec![PayWrite::Intents(vec![seen, mined.clone()])]).await.well();
+    assert_eq!(store.intents_of(row.id).await.well(), std::slice::from_ref(&mined));
+    refused!(pay(&*store, vec![PayWrite::Intents(vec![mined])]).await, StoreError::Stale(_));
+}
+
+pub async fn a_nonce_has_one_transaction(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let row = submit(&*store, 1).await;
+    put(&*store, &[&payout(2)]).await.well();
+    let other = intent(1, &[&payout(2)]);
+    refused!(pay(&*store, vec![PayWrite::Intents(vec![other])]).await, StoreError::Stale(_));
+    refused!(pay(&*store, vec![PayWrite::Attempts(vec![attempt(1, 1)])]).await, StoreError::Stale(_));
+    refused!(pay(&*store, vec![PayWrite::Attempts(vec![attempt(5, 1)])]).await, StoreError::Forbidden(_));
+    let of_nobody = intent(9, &[&payout(8)]);
+    refused!(pay(&*store, vec![PayWrite::Intents(vec![of_nobody])]).await, StoreError::Forbidden(_));
+    assert_eq!(store.intents_of(row.id).await.well().len(), 1);
+}
+
+pub async fn a_payout_has_one_live_transaction(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let row = submit(&*store, 1).await;
+    let second = || PayWrite::Intents(vec![intent(2, &[&row])]);
+    refused!(pay(&*store, vec![second()]).await, StoreError::Stale(_));
+    let twice = PayWrite::Intents(vec![intent(3, &[&payout(1), &payout(1)])]);
+    refused!(pay(&*store, vec![twice]).await, StoreError::Stale(_));
+    let displaced = intent(1, &[&row]).ended(IntentState::Displaced, None, at(5_000));
+    pay(&*store, vec![PayWrite::Intents(vec![displaced.clone()]), second()]).await.well();
+    assert_eq!(store.intents_of(row.id).await.well(), [displaced, intent(2, &[&row])]);
+    let mined = intent(2, &[&row]).ended(IntentState::Mined, Some(inclusion(8)), at(6_000));
+    pay(&*store, vec![PayWrite::Intents(vec![mined])]).await.well();
+    refused!(pay(&*store, vec![PayWrite::Intents(vec![intent(4, &[&row])])]).await, StoreError::Stale(_));
+}
+
+pub async fn a_transaction_that_is_over_stays_as_it_is(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let row = submit(&*store, 1).await;
+    let made = intent(1, &[&row]);
+    let nowhere = made.ended(IntentState::Reverted, None, at(5_000));
+    refused!(pay(&*store, vec![PayWrite::Intents(vec![nowhere])]).await, StoreError::Forbidden(_));
+    let reverted = made.ended(IntentState::Reverted, Some(inclusion(8)), at(5_000));
+    pay(&*store, vec![PayWrite::Intents(vec![reverted.clone()])]).await.well();
+    for next in [reverted.seen(None, at(6_000)), reverted.ended(IntentState::Open, None, at(6_000))] {
+        refused!(pay(&*store, vec![PayWrite::Intents(vec![next])]).await, StoreError::Forbidden(_));
+    }
+    let born_mined = windlass_core::payout::ledger::Intent { state: IntentState::Mined, ..intent(7, &[]) };
+    refused!(pay(&*store, vec![PayWrite::Intents(vec![born_mined])]).await, StoreError::Forbidden(_));
+}
+
+pub async fn nonces_are_never_given_out_twice(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let (chain, address) = (vault().chain, Address::repeat_byte(0x99));
+    assert_eq!(store.signer(chain, address).await.well(), None);
+    let new = SignerRow::new(chain, address, 7, at(1));
+    pay(&*store, vec![PayWrite::Signer(new.clone())]).await.well();
+    refused!(pay(&*store, vec![PayWrite::Signer(new.clone())]).await, StoreError::Stale(_));
+    let used = new.used(3, at(2));
+    pay(&*store, vec![PayWrite::Signer(used.clone())]).await.well();
+    refused!(pay(&*store, vec![PayWrite::Signer(new.used(1, at(2)))]).await, StoreError::Stale(_));
+    let back = used.moved_to(9, at(3));
+    refused!(pay(&*store, vec![PayWrite::Signer(back)]).await, StoreError::Forbidden(_));
+    let halted = used.halted(Some("the key is used elsewhere".to_owned()), at(3));
+    pay(&*store, vec![PayWrite::Signer(halted.clone())]).await.well();
+    assert_eq!(store.signer(chain, address).await.well(), Some(halted.clone()));
+    assert_eq!(store.list_signers().await.well(), [halted]);
+}

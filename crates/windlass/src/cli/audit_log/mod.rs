@@ -1,0 +1,34 @@
+//! `windlass audit-log`: what was done with payouts, and whether that was tampered with.
+
+mod head;
+mod list;
+mod verify;
+
+use clap::Subcommand;
+
+use super::global::Global;
+use crate::failure::Failure;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Check every entry, and name the first that was altered, removed or inserted
+    Verify(verify::Args),
+    /// List entries, oldest first
+    List(list::Args),
+    /// Print the log's end, to be kept elsewhere
+    Head(head::Args),
+}
+
+pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
+    match args.verb {
+        Verb::Verify(args) => verify::run(args, global).await,
+        Verb::List(args) => list::run(args, global).await,
+        Verb::Head(args) => head::run(args, global).await,
+    }
+}

@@ -1,0 +1,118 @@
+//! Payouts of a CSV file: all of them, or none, and every line that is wrong is named.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use windlass_core::code::Code;
+use windlass_core::payout::desk::MAX_ASKED;
+use windlass_core::payout::request::{PayoutRequest, VaultRef};
+
+use super::create::{amount, key, request};
+use crate::config::address::WrittenAddress;
+use crate::failure::Failure;
+use crate::pay::tokens::Tokens;
+
+/// The longest file.
+const MAX_FILE_BYTES: u64 = 8 << 20;
+/// Nobody reads more problems at a time than these.
+const MAX_SHOWN: usize = 50;
+
+/// One line of the file. What is left empty was not given.
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    to: String,
+    amount: String,
+    #[serde(default)]
+    token: String,
+    #[serde(default)]
+    key: String,
+}
+
+/// Reads a file.
+pub(super) fn read(path: &Path, tokens: &Tokens, vault: VaultRef) -> Result<Vec<PayoutRequest>, Failure> {
+    let wrong = |why: String| {
+        Failure::coded(Code::PayoutRefused, format_args!("cannot read `{}`: {why}", path.display()))
+            .hint("it is a CSV file with a first line of names: key,to,amount,token")
+    };
+    let about = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?;
+    // A pipe or a device would be waited for, or never end.
+    if !about.is_file() {
+        return Err(wrong("it is no ordinary file".to_owned()));
+    }
+    let size = about.len();
+    if size > MAX_FILE_BYTES {
+        return Err(wrong(format!("it is longer than {MAX_FILE_BYTES} bytes")));
+    }
+    let text = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    let (requests, problems) = parse(&text, tokens, vault).map_err(wrong)?;
+    if !problems.is_empty() {
+        let message = match problems.len() {
+            1 => format!("a line of `{}` is wrong; nothing was asked for", path.display()),
+            count => format!("{count} lines of `{}` are wrong; nothing was asked for", path.display()),
+        };
+        let more = problems.len().saturating_sub(MAX_SHOWN);
+        let rest = (more > 0).then(|| format!("… and {more} more"));
+        let shown = problems.into_iter().take(MAX_SHOWN).chain(rest);
+        return Err(Failure::coded(Code::PayoutRefused, message).details(shown));
+    }
+    Ok(requests)
+}
+
+/// The requests, and what is wrong with lines.
+fn parse(text: &[u8], tokens: &Tokens, vault: VaultRef) -> Result<(Vec<PayoutRequest>, Vec<String>), String> {
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text);
+    let names = reader.headers().map_err(|error| error.to_string())?.clone();
+    for wanted in ["key", "to", "amount"] {
+        if !names.iter().any(|name| name == wanted) {
+            return Err(format!("its first line names no column `{wanted}`"));
+        }
+    }
+    let (mut requests, mut problems, mut keys) = (Vec::new(), Vec::new(), BTreeMap::new());
+    for record in reader.records() {
+        let line = match &record {
+            Ok(record) => record.position().map_or(0, csv::Position::line),
+            Err(error) => error.position().map_or(0, csv::Position::line),
+        };
+        let read = record.and_then(|record| record.deserialize::<Line>(Some(&names)));
+        let read = read.map_err(|error| plain(&error)).and_then(|row| payout(&row, tokens, vault));
+        match read {
+            Err(problem) => problems.push(format!("line {line}: {problem}")),
+            Ok(request) => {
+                if let Some(first) = keys.insert(request.key.clone(), line) {
+                    problems.push(format!("line {line}: key {} stands in line {first} already", request.key));
+                }
+                requests.push(request);
+            }
+        }
+        if requests.len() > MAX_ASKED {
+            return Err(format!("it has more than {MAX_ASKED} payouts: split it"));
+        }
+    }
+    if requests.is_empty() && problems.is_empty() {
+        return Err("it has no payouts".to_owned());
+    }
+    Ok((requests, problems))
+}
+
+/// What is wrong with a record, without the place, which is told already.
+fn plain(error: &csv::Error) -> String {
+    match error.kind() {
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("it has {len} fields, and the first line {expected_len}")
+        }
+        csv::ErrorKind::Deserialize { err, .. } => err.kind().to_string(),
+        csv::ErrorKind::Utf8 { .. } => "it is not UTF-8 text".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+fn payout(line: &Line, tokens: &Tokens, vault: VaultRef) -> Result<PayoutRequest, String> {
+    let given = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    let to: WrittenAddress = line.to.parse()?;
+    let amount = amount(tokens, &line.amount, given(&line.token).as_deref())?;
+    // Without keys of its own, the file asked for again would be paid again.
+    let key =
+        given(&line.key).ok_or("it has no key: without one, the same file again would be paid again")?;
+    request(vault, to, &amount, self::key(Some(&key))?)
+}

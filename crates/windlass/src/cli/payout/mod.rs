@@ -1,0 +1,53 @@
+//! `windlass payout`: ask for payouts, approve them, look at them.
+
+mod approve;
+mod batch;
+mod cancel;
+mod create;
+mod list;
+mod reject;
+mod retry;
+mod show;
+
+pub(super) use create::{amount, key, request};
+
+use clap::Subcommand;
+
+use super::global::Global;
+use crate::failure::Failure;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Ask for a payout, or for many of a CSV file
+    Create(create::Args),
+    /// List payouts, oldest first
+    List(list::Args),
+    /// Show one payout with its approvals and transactions
+    Show(show::Args),
+    /// Say yes to payouts
+    Approve(approve::Args),
+    /// Say no to a payout
+    Reject(reject::Args),
+    /// Take a payout back that nothing was signed for
+    Cancel(reject::Args),
+    /// Ask again for what was rejected or has failed
+    Retry(retry::Args),
+}
+
+pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
+    match args.verb {
+        Verb::Create(args) => create::run(args, global).await,
+        Verb::List(args) => list::run(args, global).await,
+        Verb::Show(args) => show::run(args, global).await,
+        Verb::Approve(args) => approve::run(args, global).await,
+        Verb::Reject(args) => reject::run(args, global).await,
+        Verb::Cancel(args) => cancel::run(args, global).await,
+        Verb::Retry(args) => retry::run(args, global).await,
+    }
+}

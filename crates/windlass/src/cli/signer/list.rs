@@ -1,0 +1,112 @@
+//! `windlass signer list`
+
+use serde::Serialize;
+use windlass_core::chain::Address;
+use windlass_core::payout::ledger::SignerRow;
+
+use crate::cli::global::Global;
+use crate::compose::store::{self, Access};
+use crate::config::Config;
+use crate::config::database::Location;
+use crate::failure::Failure;
+use crate::output;
+use crate::output::exit::Exit;
+use crate::output::table::{self, Side};
+use crate::pay::keys;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A configured key, and what is known of its account.
+#[derive(Debug, Serialize)]
+struct Listed {
+    name: String,
+    account: Option<Address>,
+    /// What it is for: `pays`, `approves`, or nothing here.
+    used_for: &'static str,
+    next_nonce: Option<u64>,
+    trouble: Option<String>,
+}
+
+pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
+    let loaded = global.load()?;
+    let listed = list(&loaded.config).await?;
+    if args.json {
+        output::json(&listed)?;
+    } else {
+        output::print(&render(&listed))?;
+    }
+    let is_well = listed.iter().all(|signer| signer.trouble.is_none());
+    if is_well { Ok(()) } else { Err(Failure::silent(Exit::No)) }
+}
+
+async fn list(config: &Config) -> Result<Vec<Listed>, Failure> {
+    let rows = rows(config).await?;
+    let mut listed = Vec::new();
+    for name in config.signer.keys() {
+        let pay = config.pay.as_ref();
+        let used_for = match pay {
+            Some(pay) if pay.signers.contains(name) => "pays",
+            Some(pay) if pay.risk_signer.as_ref() == Some(name) => "approves",
+            _ => "-",
+        };
+        let (account, trouble) = match keys::open(config, name).await {
+            Ok(signer) => (Some(signer.address()), None),
+            Err(failure) => (None, Some(failure.message)),
+        };
+        let row = rows.iter().find(|row| Some(row.address) == account);
+        let halted = row.and_then(|row| row.halted.clone()).map(|why| format!("halted: {why}"));
+        listed.push(Listed {
+            name: name.to_string(),
+            account,
+            used_for,
+            next_nonce: row.map(|row| row.next_nonce),
+            trouble: trouble.or(halted),
+        });
+    }
+    Ok(listed)
+}
+
+/// What is stored of accounts on the vault's chain; nothing where nothing has run yet.
+async fn rows(config: &Config) -> Result<Vec<SignerRow>, Failure> {
+    let chain = config.pay.as_ref().and_then(|pay| config.chain.get(&pay.chain)).map(|chain| chain.id);
+    if let Location::Sqlite(path) = store::locate(&config.database)?
+        && !path.exists()
+    {
+        return Ok(Vec::new());
+    }
+    let store = store::open(&config.database, Access::Look).await?;
+    let rows = store.list_signers().await;
+    store.close().await;
+    Ok(rows?.into_iter().filter(|row| Some(row.chain) == chain).collect())
+}
+
+fn render(listed: &[Listed]) -> String {
+    if listed.is_empty() {
+        return "no signers are configured\n".to_owned();
+    }
+    let header = [
+        ("name", Side::Left),
+        ("account", Side::Left),
+        ("used for", Side::Left),
+        ("next nonce", Side::Right),
+        ("trouble", Side::Left),
+    ];
+    let dash = || "-".to_owned();
+    table::render(
+        &header,
+        listed.iter().map(|signer| {
+            vec![
+                signer.name.clone(),
+                signer.account.map_or_else(dash, |account| account.to_string()),
+                signer.used_for.to_owned(),
+                signer.next_nonce.map_or_else(dash, |nonce| nonce.to_string()),
+                signer.trouble.clone().unwrap_or_else(dash),
+            ]
+        }),
+    )
+}

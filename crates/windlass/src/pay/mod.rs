@@ -1,0 +1,28 @@
+//! Paying, put together: from the configuration to a desk, accounts and loops.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | [`tokens`] | tokens by symbol or address, and amounts of them |
+//! | [`rules`] | what may be paid, and how many have to say yes |
+//! | [`risk_file`] | a `risk.json` |
+//! | [`options`] | everything that the engine wants to know |
+//! | [`keys`] | signers, opened |
+//! | [`log_key`] | whether the audit log's key is the right one |
+//! | [`paying`] | all of it together |
+//! | [`caller`] | who gives a command, and what they may |
+//! | [`session`] | a command's store, caller and desk |
+//! | [`health`], [`metrics`] | how it goes, for `/readyz` and in numbers |
+//! | [`view`] | payouts as commands show them |
+
+pub(crate) mod caller;
+pub(crate) mod health;
+pub(crate) mod keys;
+pub(crate) mod log_key;
+pub(crate) mod metrics;
+pub(crate) mod options;
+pub(crate) mod paying;
+pub(crate) mod risk_file;
+pub(crate) mod rules;
+pub(crate) mod session;
+pub(crate) mod tokens;
+pub(crate) mod view;

@@ -1,0 +1,91 @@
+//! Everything that the engine wants to know of a configuration.
+
+use windlass_core::code::Code;
+use windlass_core::payout::audit::AuditKey;
+use windlass_core::payout::request::VaultRef;
+use windlass_engine::pay::options::{Confirmation, PayOptions};
+
+use secrecy::ExposeSecret;
+
+use super::risk_file::RiskFile;
+use super::rules;
+use super::tokens::Tokens;
+use crate::collect::prepare;
+use crate::config::Config;
+use crate::config::chain::{Chain, Finality};
+use crate::config::pay::Pay;
+use crate::failure::Failure;
+
+/// How many blocks confirm a payout where nobody says so.
+const CONFIRMATIONS: u64 = 3;
+/// Wei of a gwei.
+const GWEI: u128 = 1_000_000_000;
+
+/// The section, and its chain.
+pub(crate) fn section(config: &Config) -> Result<(&Pay, &Chain), Failure> {
+    let pay = config.pay.as_ref().ok_or_else(missing)?;
+    let chain = config.chain.get(&pay.chain).ok_or_else(missing)?;
+    Ok((pay, chain))
+}
+
+fn missing() -> Failure {
+    Failure::coded(Code::PayMissing, "nothing is configured to be paid: there is no `[pay]`")
+        .hint("name the chain, the vault and the signers in `[pay]`; docs/pay.md shows how")
+}
+
+/// How paying is to be done.
+pub(crate) fn read(config: &Config) -> Result<PayOptions, Failure> {
+    let (pay, chain) = section(config)?;
+    let tokens = Tokens::new(chain.id, pay);
+    let (mut rules, troubles) = rules::read(pay, &tokens);
+    if let Some(trouble) = troubles.first() {
+        let message = format!("pay.{}: {}", trouble.key, trouble.message);
+        return Err(Failure::coded(Code::ConfigInvalid, message));
+    }
+    let mut confirmations = CONFIRMATIONS;
+    if let Some(path) = &pay.risk.file {
+        let file = RiskFile::read(path)?;
+        file.add_to(&mut rules.risk);
+        confirmations = file.confirmations.map_or(confirmations, u64::from);
+    }
+    let vault = VaultRef { chain: chain.id, address: pay.vault.0 };
+    Ok(PayOptions {
+        tokens: tokens.all().clone(),
+        rules: rules.risk,
+        approvals: rules.approvals,
+        is_development: pay.development,
+        confirmation: match pay.confirmation {
+            None => Confirmation::Blocks(confirmations),
+            Some(Finality::Depth(blocks)) => Confirmation::Blocks(u64::from(blocks)),
+            Some(Finality::Safe) => Confirmation::Safe,
+            Some(Finality::Finalized) => Confirmation::Finalized,
+        },
+        finality: prepare::finality(chain),
+        gas_cap: u128::from(pay.max_fee_gwei.get()) * GWEI,
+        bump_after_blocks: pay.bump_after_blocks.get(),
+        batch: usize::try_from(pay.batch.get()).unwrap_or(1),
+        max_open: pay.max_open.get(),
+        approval_ttl: pay.approval_ttl.get(),
+        lease_ttl: pay.lease_ttl.get(),
+        track_interval: pay.track_interval.get(),
+        hold_interval: pay.hold_interval.get(),
+        ..PayOptions::new(vault)
+    })
+}
+
+/// The key of the audit log.
+pub(crate) fn audit_key(config: &Config) -> Result<AuditKey, Failure> {
+    let (pay, _) = section(config)?;
+    let text = pay.audit_key.resolve().map_err(|error| {
+        Failure::coded(Code::SecretMissing, error)
+            .hint("`pay.audit_key` says where it is; `openssl rand -hex 32` makes one")
+    })?;
+    let mut key = [0; 32];
+    let digits = text.expose_secret().trim();
+    let digits = digits.strip_prefix("0x").unwrap_or(digits);
+    alloy_primitives::hex::decode_to_slice(digits, &mut key).map_err(|_| {
+        Failure::coded(Code::SecretMissing, "the audit log's key is not 64 hexadecimal digits")
+            .hint("`openssl rand -hex 32` makes one; another key than before makes the log unverifiable")
+    })?;
+    Ok(AuditKey::new(key))
+}

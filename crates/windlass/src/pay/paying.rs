@@ -1,0 +1,179 @@
+//! What paying takes, put together.
+
+use std::sync::Arc;
+
+use windlass_core::chain::Address;
+use windlass_core::code::Code;
+use windlass_core::money::Token;
+use windlass_core::name::Owner;
+use windlass_core::payout::audit::AuditKey;
+use windlass_core::payout::signer::Signer;
+use windlass_core::payout::submit::{Call, CallOutcome, TransactionChain};
+use windlass_core::payout::vault::{answer, calldata};
+use windlass_core::reader::BlockTag;
+use windlass_core::store::Store;
+use windlass_engine::pay::desk::{Desk, VaultDesk};
+use windlass_engine::pay::options::PayOptions;
+use windlass_engine::pay::payer::{Payer, PayerParts};
+
+use super::{keys, options};
+use crate::collect::endpoints::Endpoints;
+use crate::collect::hurdle::Hurdle;
+use crate::collect::ledger::unnamed;
+use crate::collect::metered::Metered;
+use crate::config::Config;
+use crate::failure::Failure;
+
+/// What paying takes: how it is to be done, the log's key, and the vault's chain.
+pub(crate) struct Paying {
+    pub(crate) options: Arc<PayOptions>,
+    pub(crate) audit_key: AuditKey,
+    pub(crate) endpoints: Endpoints,
+    pub(crate) chain: Arc<dyn TransactionChain>,
+}
+
+impl Paying {
+    /// Reads the configuration and what is secret in it; asks nobody anything.
+    pub(crate) fn of(config: &Config) -> Result<Self, Failure> {
+        let (pay, chain) = options::section(config)?;
+        let endpoints = Endpoints::open(&pay.chain, chain)?;
+        let metered = Metered::new(pay.chain.to_string(), endpoints.pool.clone());
+        Ok(Self {
+            options: Arc::new(options::read(config)?),
+            audit_key: options::audit_key(config)?,
+            endpoints,
+            chain: Arc::new(metered),
+        })
+    }
+
+    /// Where payouts are asked for and approved.
+    pub(crate) fn desk(&self, store: Arc<dyn Store>) -> Result<VaultDesk, Failure> {
+        let random = Arc::new(rand::random::<u128>);
+        let desk = Desk::new(store, self.options.clone(), self.audit_key.clone(), random).map_err(unnamed)?;
+        Ok(VaultDesk::new(desk, self.chain.clone()))
+    }
+
+    /// Who signs, sends and follows, with every configured account.
+    pub(crate) async fn payer(
+        &self,
+        config: &Config,
+        store: Arc<dyn Store>,
+        owner: Owner,
+    ) -> Result<Arc<Payer>, Failure> {
+        let (pay, _) = options::section(config)?;
+        let mut signers = Vec::with_capacity(pay.signers.len());
+        for name in &pay.signers {
+            signers.push(keys::open(config, name).await?);
+        }
+        let risk_signer = match &pay.risk_signer {
+            Some(name) => Some(keys::open(config, name).await?),
+            None => None,
+        };
+        one_key_each(&signers, risk_signer.as_deref())?;
+        self.payer_with(store, owner, PayerKeys { signers, risk_signer })
+    }
+
+    /// Who compares the store with the vault, and signs nothing.
+    pub(crate) fn auditor(&self, store: Arc<dyn Store>, owner: Owner) -> Result<Arc<Payer>, Failure> {
+        self.payer_with(store, owner, PayerKeys::default())
+    }
+
+    fn payer_with(
+        &self,
+        store: Arc<dyn Store>,
+        owner: Owner,
+        PayerKeys { signers, risk_signer }: PayerKeys,
+    ) -> Result<Arc<Payer>, Failure> {
+        let parts = PayerParts {
+            store,
+            chain: self.chain.clone(),
+            signers,
+            risk_signer,
+            audit_key: self.audit_key.clone(),
+            options: self.options.clone(),
+            owner,
+        };
+        Payer::new(parts).map_err(unnamed)
+    }
+
+    /// Makes sure that the endpoints serve the chain and that the vault is there.
+    pub(crate) async fn check(&self) -> Result<(), Hurdle> {
+        self.endpoints.check_chain().await?;
+        let vault = self.options.vault.address;
+        let call = Call { from: vault, to: Some(vault), data: calldata::deployed_at_block() };
+        let told = match self.chain.call(&call, BlockTag::Latest).await? {
+            CallOutcome::Returned(told) => {
+                answer::deployed_at_block(&told).map_err(|error| error.to_string())
+            }
+            CallOutcome::Reverted { message, .. } => Err(format!("it does not answer as one: {message}")),
+        };
+        told.map_err(|reason| self.no_vault(&reason))?;
+        for token in self.options.tokens.values() {
+            self.check_decimals(token).await?;
+        }
+        Ok(())
+    }
+
+    /// Amounts are written in whole tokens: with other decimals than the token's own, all
+    /// of them would be wrong by a power of ten.
+    async fn check_decimals(&self, token: &Token) -> Result<(), Hurdle> {
+        let Some(contract) = token.contract else { return Ok(()) };
+        let call = Call { from: contract, to: Some(contract), data: calldata::decimals() };
+        let told = match self.chain.call(&call, BlockTag::Latest).await? {
+            CallOutcome::Returned(told) => answer::decimals(&told).ok(),
+            CallOutcome::Reverted { .. } => None,
+        };
+        match told {
+            Some(decimals) if decimals == token.decimals => Ok(()),
+            Some(decimals) => {
+                let symbol = &token.symbol;
+                let message =
+                    format!("{symbol} at {contract} has {decimals} decimals, not {}", token.decimals);
+                Err(Failure::coded(Code::ConfigInvalid, message)
+                    .hint(format_args!("correct `decimals` or `address` in `[pay.token.{symbol}]`"))
+                    .into())
+            }
+            // A token need not say: then the configuration is all there is.
+            None => {
+                tracing::warn!(token = token.symbol, %contract, "the token does not tell its decimals; the configured ones are used");
+                Ok(())
+            }
+        }
+    }
+
+    fn no_vault(&self, reason: &str) -> Failure {
+        let message = format!(
+            "{} on chain `{}` is no vault: {reason}",
+            self.options.vault.address, self.endpoints.name
+        );
+        Failure::coded(Code::VaultUnusable, message)
+            .hint("correct `vault` or `chain` in `[pay]`; `windlass vault deploy` makes a vault")
+    }
+}
+
+/// Refuses one key under two names: two keys protect only as long as they are two.
+fn one_key_each(signers: &[Arc<dyn Signer>], risk_signer: Option<&dyn Signer>) -> Result<(), Failure> {
+    let accounts: Vec<Address> = signers.iter().map(|signer| signer.address()).collect();
+    let twice = accounts.iter().enumerate().find(|(place, account)| accounts[..*place].contains(account));
+    if let Some((_, account)) = twice {
+        return Err(Failure::coded(
+            Code::ConfigInvalid,
+            format_args!("`pay.signers` names account {account} twice"),
+        )
+        .hint("give each of them a key of its own"));
+    }
+    match risk_signer.map(|signer| signer.address()).filter(|account| accounts.contains(account)) {
+        Some(account) => {
+            let message = format!("account {account} would approve what it sends itself");
+            Err(Failure::coded(Code::ConfigInvalid, message).hint("give `pay.risk_signer` a key of its own"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The keys of a payer.
+#[derive(Default)]
+struct PayerKeys {
+    signers: Vec<Arc<dyn Signer>>,
+    risk_signer: Option<Arc<dyn Signer>>,
+}

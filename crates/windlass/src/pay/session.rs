@@ -1,0 +1,92 @@
+//! What a command about payouts works with: the store, the caller, and the desk.
+
+use std::sync::Arc;
+
+use windlass_core::code::Code;
+use windlass_core::payout::desk::{DeskError, PayoutDesk};
+use windlass_core::payout::request::PayoutId;
+use windlass_core::store::Store;
+use windlass_engine::pay::error::PayError;
+
+use super::caller::{Caller, Deed};
+use super::log_key;
+use super::paying::Paying;
+use super::tokens::Tokens;
+use crate::compose::store::{self, Access};
+use crate::config::Config;
+use crate::failure::{Failure, store_hint};
+
+/// What a command works with.
+pub(crate) struct Session {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) paying: Paying,
+    pub(crate) tokens: Tokens,
+    pub(crate) desk: Arc<dyn PayoutDesk>,
+    /// The name under which the deed stands in the log.
+    pub(crate) actor: String,
+}
+
+impl Session {
+    /// Lets the caller in, or says why not.
+    pub(crate) async fn begin(config: &Config, deed: Deed) -> Result<Self, Failure> {
+        let paying = Paying::of(config)?;
+        let tokens = Tokens::of(config)?;
+        // The first payout may be asked for before anything has run.
+        let store = store::open(&config.database, Access::Work).await?;
+        // Whoever reads the database needs no key to look at it.
+        let actor = match deed {
+            Deed::Look => Ok("cli/viewer".to_owned()),
+            deed => {
+                let admitted = async {
+                    log_key::check(&*store, &paying.audit_key).await?;
+                    Caller::of(config, &*store).await?.may(deed)
+                };
+                admitted.await
+            }
+        };
+        let desk = paying.desk(store.clone())?;
+        match actor {
+            Ok(actor) => Ok(Self { store, paying, tokens, desk: Arc::new(desk), actor }),
+            Err(failure) => {
+                store.close().await;
+                Err(failure)
+            }
+        }
+    }
+
+    /// A payout's id as it was typed.
+    pub(crate) fn id(text: &str) -> Result<PayoutId, String> {
+        text.parse::<PayoutId>().map_err(|error| error.to_string())
+    }
+}
+
+impl From<PayError> for Failure {
+    fn from(error: PayError) -> Self {
+        match error {
+            PayError::Store(error) => error.into(),
+            PayError::Chain(error) => error.into(),
+            PayError::Signer(_) => Self::coded(Code::SignerUnusable, error),
+            PayError::Vault(_) => Self::coded(Code::VaultUnusable, error)
+                .hint("`windlass vault show` tells what stands at the vault's address"),
+            PayError::Move(_) | PayError::Name(_) | PayError::Strange { .. } => Self::unexpected(error),
+        }
+    }
+}
+
+impl From<DeskError> for Failure {
+    fn from(error: DeskError) -> Self {
+        let code = error.code();
+        let hint = match &error {
+            DeskError::Store(_) | DeskError::Crowded => store_hint(code),
+            DeskError::Chain(_) => "check that the node runs and can be reached from here",
+            DeskError::Vault(_) => "`windlass vault show` tells what stands at the vault's address",
+            DeskError::NotFound(_) => "`windlass payout list` shows what there is",
+            DeskError::OwnPayout => "somebody else has to: with another key",
+            DeskError::KeyReused { .. } => "if both are meant, give the second a key of its own",
+            DeskError::NotRejectable(_) => "`windlass vault cancel <id>` keeps the vault from paying it",
+            DeskError::UnknownToken(_) => "tokens have sections of their own: `[pay.token.<symbol>]`",
+            _ => "`windlass payout show <id>` tells where it stands",
+        };
+        Self::coded(code, error).hint(hint)
+    }
+}

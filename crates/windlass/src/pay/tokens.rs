@@ -1,0 +1,143 @@
+//! Tokens by symbol or address, and amounts of them as people write them.
+
+use std::collections::BTreeMap;
+
+use windlass_core::chain::{Address, ChainId, U256};
+use windlass_core::code::Code;
+use windlass_core::money::{Amount, Token};
+
+use crate::config::Config;
+use crate::config::address::parse_address;
+use crate::config::pay::Pay;
+use crate::config::problem::nearest;
+use crate::failure::Failure;
+
+/// The tokens that are paid.
+#[derive(Debug, Clone)]
+pub(crate) struct Tokens(BTreeMap<Address, Token>);
+
+/// An amount as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Written {
+    /// So much of a token.
+    Of(Amount),
+    /// So many base units, of whatever token.
+    Units(U256),
+}
+
+impl Tokens {
+    /// The tokens of the configuration; none where nothing is paid.
+    pub(crate) fn of(config: &Config) -> Result<Self, Failure> {
+        let Some(pay) = &config.pay else { return Ok(Self(BTreeMap::new())) };
+        let chain = config.chain.get(&pay.chain).ok_or_else(|| {
+            Failure::coded(Code::ConfigInvalid, format_args!("there is no `[chain.{}]`", pay.chain))
+        })?;
+        Ok(Self::new(chain.id, pay))
+    }
+
+    /// The tokens of a vault on this chain.
+    pub(crate) fn new(chain: ChainId, pay: &Pay) -> Self {
+        let tokens = pay.token.iter().map(|(symbol, token)| {
+            let decimals = u8::try_from(token.decimals.get()).unwrap_or(u8::MAX);
+            let contract = Some(token.address.0);
+            (token.address.0, Token { chain, contract, symbol: symbol.to_string(), decimals })
+        });
+        Self(tokens.collect())
+    }
+
+    /// All of them, by address.
+    pub(crate) const fn all(&self) -> &BTreeMap<Address, Token> {
+        &self.0
+    }
+
+    /// A token by its symbol, in whatever case, or by its address.
+    pub(crate) fn find(&self, text: &str) -> Result<Token, Failure> {
+        self.named(text).map_err(|message| {
+            Failure::coded(Code::PayoutRefused, message)
+                .hint("tokens have sections of their own: `[pay.token.<symbol>]`")
+        })
+    }
+
+    /// The same, and what to say where there is none.
+    pub(crate) fn named(&self, text: &str) -> Result<Token, String> {
+        if text.starts_with("0x") {
+            let address = parse_address(text)?;
+            let found = self.0.get(&address);
+            return found.cloned().ok_or_else(|| format!("no token at {address} is configured"));
+        }
+        let found = self.0.values().find(|token| token.symbol.eq_ignore_ascii_case(text));
+        found.cloned().ok_or_else(|| {
+            let known = self.0.values().map(|token| token.symbol.as_str());
+            match nearest(text, known.clone()) {
+                Some(near) => format!("no token `{text}` is configured; `{near}` is"),
+                None => {
+                    let known: Vec<&str> = known.collect();
+                    format!("no token `{text}` is configured; known: {}", known.join(", "))
+                }
+            }
+        })
+    }
+
+    /// Reads `12.5 USDC`, or a whole number of base units.
+    pub(crate) fn amount(&self, text: &str) -> Result<Written, String> {
+        let text = text.trim();
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, symbol) = (&text[..end], text[end..].trim());
+        if number.is_empty() {
+            return Err(format!("`{text}` is no amount: write `12.5 USDC`, or a whole number of base units"));
+        }
+        if symbol.is_empty() {
+            let is_whole = number.bytes().all(|digit| digit.is_ascii_digit());
+            if !is_whole {
+                return Err(format!(
+                    "`{text}` names no token: write `12.5 USDC`, or a whole number of base units"
+                ));
+            }
+            let units = U256::from_str_radix(number, 10);
+            return units.map(Written::Units).map_err(|_| "the amount does not fit 256 bits".to_owned());
+        }
+        let token = self.named(symbol)?;
+        Amount::parse(number, token).map(Written::Of).map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens() -> Tokens {
+        let token = |symbol: &str, byte, decimals| {
+            let address = Address::repeat_byte(byte);
+            let chain = ChainId::new(1).expect("an id");
+            (address, Token { chain, contract: Some(address), symbol: symbol.to_owned(), decimals })
+        };
+        Tokens(BTreeMap::from([token("USDC", 1, 6), token("DAI", 2, 18)]))
+    }
+
+    #[test]
+    fn amounts_are_of_a_token_or_base_units() {
+        for text in ["12.5 USDC", "12.5usdc", " 12.5  Usdc "] {
+            let Ok(Written::Of(amount)) = tokens().amount(text) else { panic!("{text}") };
+            assert_eq!((amount.units, amount.token.symbol.as_str()), (U256::from(12_500_000), "USDC"));
+        }
+        assert_eq!(tokens().amount("25000000"), Ok(Written::Units(U256::from(25_000_000))));
+        for (text, told) in [
+            ("12.5", "names no token"),
+            ("", "is no amount"),
+            ("1 USDT", "`USDC` is"),
+            ("1.0000001 USDC", "more decimals"),
+            ("-1 USDC", "is no amount"),
+            ("1 ZEBRA", "known: USDC, DAI"),
+        ] {
+            let error = tokens().amount(text).expect_err(text);
+            assert!(error.contains(told), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_found_by_symbol_or_address() {
+        assert_eq!(tokens().named("dai").expect("known").decimals, 18);
+        assert_eq!(tokens().named(&Address::repeat_byte(1).to_string()).expect("known").symbol, "USDC");
+        assert!(tokens().named(&Address::repeat_byte(9).to_string()).is_err());
+    }
+}

@@ -1,0 +1,136 @@
+//! A payout's life, from being asked for to being final.
+
+use alloy_primitives::U256;
+
+use super::world::{PayWorld, TO, create, json};
+use crate::collect::http::{get, url_in};
+use crate::collect::world::until;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payout_is_asked_for_approved_paid_and_final() {
+    let world = PayWorld::start().await;
+    let folder = world.folder("");
+    let id = create(&folder, "invoice-1", "12.5 USDC");
+    let approved = folder.run(&["payout", "approve", &id]);
+    assert_eq!(approved.code, Some(0), "{}", approved.shown());
+    assert!(
+        approved.stdout.contains("12.5 USDC") && approved.stdout.contains("APPROVED"),
+        "{}",
+        approved.stdout
+    );
+    let mut running = folder.start(&["run", "--role", "pay,api"]);
+    let line = running.wait_for("serving what was collected");
+    let url = url_in(&line);
+    let shown = world.until_payout(&folder, &id, |payout| payout["finalized_at"].is_i64());
+    assert_eq!(shown["state"], "CONFIRMED");
+    assert_eq!(world.paid(), (1, U256::from(12_500_000)));
+    let numbers = until(|| {
+        let body = get(&url, "/metrics").1;
+        if body.contains("windlass_pay_payouts{state=\"CONFIRMED\"} 1") { Ok(body) } else { Err(body) }
+    });
+    for action in ["payout.submitted", "payout.confirmed", "attempt.signed", "attempt.sent"] {
+        let line = format!("windlass_pay_actions_total{{action=\"{action}\"}}");
+        assert!(numbers.contains(&line), "{action}: {numbers}");
+    }
+    assert!(numbers.contains("outcome=\"accepted\""), "{numbers}");
+    running.signal("TERM");
+    let (status, rest) = running.end();
+    assert_eq!(status.code(), Some(0), "{rest}");
+    let reconciled = json(&folder.run(&["pay", "reconcile", "--json"]));
+    assert_eq!((&reconciled["events"], &reconciled["repaired"]), (&1.into(), &0.into()), "{reconciled}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_key_is_the_same_payout_and_another_amount_is_refused() {
+    let world = PayWorld::start().await;
+    let folder = world.folder("");
+    let id = create(&folder, "invoice-1", "1 USDC");
+    assert_eq!(create(&folder, "invoice-1", "1 USDC"), id);
+    let other = folder.run(&["payout", "create", "--to", TO, "--amount", "2 USDC", "--key", "invoice-1"]);
+    assert_eq!(other.code, Some(1));
+    assert!(other.stderr.contains("W0604") && other.stderr.contains(&id), "{}", other.stderr);
+    let listed = json(&folder.run(&["payout", "list", "--json"]));
+    assert_eq!(listed.as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_asks_for_nothing() {
+    let world = PayWorld::start().await;
+    let folder = world.folder("");
+    let ran = folder.run(&["payout", "create", "--to", TO, "--amount", "1 USDC", "--dry-run"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.shown());
+    assert!(ran.stdout.starts_with("would ask for 1 USDC to "), "{}", ran.stdout);
+    assert_eq!(folder.run(&["payout", "list"]).stdout, "no payouts\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_cancelled_is_asked_for_again_as_a_payout_of_its_own() {
+    let world = PayWorld::start().await;
+    let folder = world.folder("");
+    let id = create(&folder, "invoice-1", "1 USDC");
+    let would = folder.run(&["payout", "approve", &id, "--dry-run"]);
+    assert!(would.stdout.contains("1 of 1 approvals, would be APPROVED"), "{}", would.shown());
+    let odd = folder.run(&["payout", "cancel", &id, "--reason", "a\u{1b}[2J"]);
+    assert_eq!(odd.code, Some(2), "{}", odd.shown());
+    let early = folder.run(&["payout", "retry", &id]);
+    assert!(early.code == Some(1) && early.stderr.contains("W0603"), "{}", early.shown());
+    let dry = folder.run(&["payout", "cancel", &id, "--reason", "a slip", "--dry-run"]);
+    assert!(
+        dry.code == Some(0) && dry.stdout.contains("is PENDING_RISK and would be REJECTED"),
+        "{}",
+        dry.shown()
+    );
+    let cancelled = json(&folder.run(&["payout", "cancel", &id, "--reason", "a slip", "--json"]));
+    assert_eq!(
+        (&cancelled["state"], &cancelled["reason"]),
+        (&"REJECTED".into(), &"cancelled: a slip".into())
+    );
+    let dry = folder.run(&["payout", "retry", &id, "--dry-run"]);
+    assert!(dry.stdout.starts_with("would ask again for 1 USDC to "), "{}", dry.shown());
+    let retried = json(&folder.run(&["payout", "retry", &id, "--json"]));
+    assert_eq!((&retried["retry_of"], &retried["state"]), (&id.as_str().into(), &"PENDING_RISK".into()));
+    let own = folder.run(&["payout", "retry", &id, "--key", "invoice-1"]);
+    assert!(own.code == Some(1), "its own key is no retry of it: {}", own.shown());
+    let twice = folder.run(&["payout", "retry", &id, "--key", "invoice-1-again"]);
+    assert!(twice.code == Some(1) && twice.stderr.contains("tried again already"), "{}", twice.shown());
+}
+
+/// Killed at random, again and again; what was approved is paid once in the end.
+#[tokio::test(flavor = "multi_thread")]
+async fn processes_that_are_killed_pay_each_payout_once() {
+    let world = PayWorld::start().await;
+    let folder = world.folder("batch = 3");
+    let ids: Vec<String> =
+        (0..12).map(|number| create(&folder, &format!("invoice-{number}"), "1 USDC")).collect();
+    let mut approve = vec!["payout", "approve"];
+    approve.extend(ids.iter().map(String::as_str));
+    assert_eq!(folder.run(&approve).code, Some(0));
+    for pause_ms in [60, 110, 170, 240, 330] {
+        let mut running = folder.start(&["run", "--role", "pay"]);
+        running.wait_for("paying");
+        std::thread::park_timeout(std::time::Duration::from_millis(pause_ms));
+        running.signal("KILL");
+        world.chain.mine();
+    }
+    let _running = folder.start(&["run", "--role", "pay"]);
+    for id in &ids {
+        world.until_payout(&folder, id, |payout| payout["finalized_at"].is_i64());
+    }
+    assert_eq!(world.paid(), (12, U256::from(12_000_000)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_vault_is_told_before_anything_runs() {
+    let world = PayWorld::start().await;
+    let folder = world.folder("");
+    let config = world.config("").replace(&world.vault.to_string(), &world.token.to_string());
+    folder.write("windlass.toml", &config);
+    let ran = folder.run(&["run", "--role", "pay"]);
+    assert!(ran.code == Some(1) && ran.stderr.contains("W0607"), "{}", ran.shown());
+    let config = world.config("").replace("decimals = 6", "decimals = 18");
+    folder.write("windlass.toml", &config);
+    let ran = folder.run(&["run", "--role", "pay"]);
+    assert!(ran.code == Some(1) && ran.stderr.contains("has 6 decimals, not 18"), "{}", ran.shown());
+    let nothing = crate::binary::Folder::new().run(&["run", "--role", "pay"]);
+    assert!(nothing.code == Some(1) && nothing.stderr.contains("W0601"), "{}", nothing.shown());
+}

@@ -1,0 +1,10 @@
+//! Payouts, by the binary: asked for, approved, paid by a running process, and looked at.
+
+mod access;
+mod audit;
+mod batch;
+mod http;
+mod life;
+mod rules;
+mod signer;
+mod world;

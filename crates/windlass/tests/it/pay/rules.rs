@@ -1,0 +1,60 @@
+//! What may be paid: tried out, and binding at approval.
+
+use super::world::{PayWorld, TO, create, json};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payout_is_tried_against_the_rules() {
+    let world = PayWorld::start().await;
+    let folder = world.folder(
+        "[pay.risk]\nmax_per_request = \"25 USDC\"\nmax_daily_total = \"40 USDC\"\ndenylist = [\"0x00000000000000000000000000000000000000de\"]",
+    );
+    let id = create(&folder, "first", "20 USDC");
+    assert_eq!(folder.run(&["payout", "approve", &id]).code, Some(0));
+    let check = |to: &str, amount: &str| folder.run(&["risk", "check", "--to", to, "--amount", amount]);
+    insta::assert_snapshot!(
+        crate::binary::hide_instants(&check(TO, "20 USDC").shown()).replace(&today(), "[TODAY]     ")
+    );
+    for (to, amount, told) in [
+        (TO, "25.000001 USDC", "maxPerRequest exceeded"),
+        (TO, "20.000001 USDC", "maxDailyTotal exceeded"),
+        ("0x00000000000000000000000000000000000000de", "1 USDC", "recipient is denylisted"),
+    ] {
+        let ran = check(to, amount);
+        assert!(ran.code == Some(1) && ran.stdout.contains(told), "{}", ran.shown());
+    }
+    let second = create(&folder, "second", "21 USDC");
+    let refused = folder.run(&["payout", "approve", &second]);
+    assert!(
+        refused.code == Some(1) && refused.stdout.contains("REJECTED, maxDailyTotal exceeded"),
+        "{}",
+        refused.shown()
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_risk_json_is_accepted_and_the_section_comes_first() {
+    let world = PayWorld::start().await;
+    let folder = world.folder("[pay.risk]\nfile = \"risk.json\"\nmax_daily_total = \"30 USDC\"");
+    folder.write(
+        "risk.json",
+        r#"{"confirmations": 3, "maxPerRequest": "25000000", "maxDailyTotal": "100000000", "denylist": ["0x00000000000000000000000000000000000000dE"]}"#,
+    );
+    let shown = json(&folder.run(&["risk", "check", "--to", TO, "--amount", "5 USDC", "--json"]));
+    assert_eq!(
+        (&shown["max_per_request"], &shown["max_daily_total"]),
+        (&"25000000".into(), &"30000000".into())
+    );
+    folder.write("risk.json", "{\"maxPerRequest\": \"much\"}");
+    let ran = folder.run(&["risk", "check", "--to", TO, "--amount", "5 USDC"]);
+    assert!(
+        ran.code == Some(1) && ran.stderr.contains("W0002") && ran.stderr.contains("risk.json"),
+        "{}",
+        ran.shown()
+    );
+}
+
+/// The day as the answer names it, padded as it is shown.
+fn today() -> String {
+    let now = jiff::Timestamp::now().to_string();
+    format!("{:<12}", &now[..10])
+}
