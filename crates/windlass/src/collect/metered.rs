@@ -14,7 +14,7 @@ use windlass_core::payout::submit::{
 use windlass_core::reader::{BlockTag, ChainError, ChainReader, Header, LogFilter, LogSpan, Receipts};
 
 use super::metrics::RPC_SECONDS;
-use crate::pay::metrics::PAY_SENT_TOTAL;
+use crate::pay::metrics::{PAY_ANSWERS_TOTAL, PAY_SENT_TOTAL};
 
 /// Passes every question on, and notes how long the answer took.
 pub(crate) struct Metered<C> {
@@ -68,14 +68,30 @@ impl<C: ChainReader> ChainReader for Metered<C> {
     }
 }
 
+impl<C> Metered<C> {
+    /// The same for what paying asks, counted by what came of it.
+    async fn counted<T>(
+        &self,
+        method: &'static str,
+        asked: impl Future<Output = Result<T, ChainError>>,
+    ) -> Result<T, ChainError> {
+        let answer = self.timed(method, asked).await;
+        let outcome = answer.as_ref().map_or_else(|error| error.kind.code().as_str(), |_| "ok");
+        let labels =
+            [("chain", self.chain.clone()), ("method", method.to_owned()), ("outcome", outcome.to_owned())];
+        metrics::counter!(PAY_ANSWERS_TOTAL, &labels).increment(1);
+        answer
+    }
+}
+
 #[async_trait]
 impl<C: TransactionChain> TransactionChain for Metered<C> {
     async fn call(&self, call: &Call, at: BlockTag) -> Result<CallOutcome, ChainError> {
-        self.timed("call", self.inner.call(call, at)).await
+        self.counted("call", self.inner.call(call, at)).await
     }
 
     async fn estimate_gas(&self, call: &Call) -> Result<GasEstimate, ChainError> {
-        self.timed("estimate_gas", self.inner.estimate_gas(call)).await
+        self.counted("estimate_gas", self.inner.estimate_gas(call)).await
     }
 
     async fn send(&self, raw: &Bytes) -> Vec<SendAnswer> {
@@ -89,18 +105,18 @@ impl<C: TransactionChain> TransactionChain for Metered<C> {
     }
 
     async fn receipt(&self, hash: B256) -> Result<Option<TransactionReceipt>, ChainError> {
-        self.timed("receipt", self.inner.receipt(hash)).await
+        self.counted("receipt", self.inner.receipt(hash)).await
     }
 
     async fn nonce(&self, account: Address, at: NonceTag) -> Result<u64, ChainError> {
-        self.timed("nonce", self.inner.nonce(account, at)).await
+        self.counted("nonce", self.inner.nonce(account, at)).await
     }
 
     async fn gas_fees(&self) -> Result<GasFees, ChainError> {
-        self.timed("gas_fees", self.inner.gas_fees()).await
+        self.counted("gas_fees", self.inner.gas_fees()).await
     }
 
     async fn balance(&self, account: Address, at: BlockTag) -> Result<U256, ChainError> {
-        self.timed("balance", self.inner.balance(account, at)).await
+        self.counted("balance", self.inner.balance(account, at)).await
     }
 }

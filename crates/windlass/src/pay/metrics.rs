@@ -9,6 +9,8 @@ use super::health::PayLook;
 
 /// What endpoints said to transactions, by outcome.
 pub(crate) const PAY_SENT_TOTAL: &str = "windlass_pay_sent_total";
+/// What endpoints answered to all else that paying asks, by method and outcome.
+pub(crate) const PAY_ANSWERS_TOTAL: &str = "windlass_pay_chain_answers_total";
 /// How many payouts stand where.
 const PAYOUTS: &str = "windlass_pay_payouts";
 /// Whether an account was halted.
@@ -22,6 +24,10 @@ pub(crate) fn describe() {
     describe_gauge!(HALTED, "1 where an account signs nothing until somebody has looked at it");
     describe_gauge!(NEXT_NONCE, "the first nonce of an account that no transaction has yet");
     describe_counter!(PAY_SENT_TOTAL, "what endpoints said to transactions, by outcome");
+    describe_counter!(
+        PAY_ANSWERS_TOTAL,
+        "what endpoints answered to what paying asks, by method and outcome"
+    );
     describe_counter!(ACTIONS_TOTAL, "entries of the audit log that this process has written, by action");
     describe_counter!(CLAIMS_TOTAL, "what this process has claimed, by lane and outcome");
 }

@@ -12,6 +12,7 @@ mod life;
 mod overseer;
 mod people;
 mod planted;
+mod publish;
 mod restored;
 mod schedules;
 mod survive;

@@ -81,10 +81,16 @@ async fn verify(
     // Read first: what is written meanwhile comes behind it.
     let end = store.audit_head().await?;
     let mut head = AuditHead::default();
+    // Entries are counted from 1 on: what stands before was put there.
+    let mut after = i64::MIN;
     loop {
-        let query = AuditQuery { subject: None, after: head.seq, limit: MAX_PAYOUT_PAGE };
+        let query = AuditQuery { subject: None, after, limit: MAX_PAYOUT_PAGE };
         let rows = store.audit_rows(&query).await?;
         for row in &rows {
+            after = row.seq;
+            if row.seq < 1 {
+                return Ok(Err(AuditFault::Altered(row.seq)));
+            }
             let checked = key.follow(head, row).and_then(|next| {
                 published.map_or(Ok(()), |published| published.check(row))?;
                 Ok(next)

@@ -48,6 +48,10 @@ async fn an_entry_that_was_altered_removed_or_inserted_is_named() {
         ("DELETE FROM audit WHERE seq = 1", "entry 1 is missing"),
         ("DELETE FROM audit WHERE seq = 3", "entry 3 is missing"),
         (insert, "entry 3 was altered, or inserted"),
+        (
+            "INSERT INTO audit SELECT 0, at_ms, actor, action, subject, detail, mac FROM audit WHERE seq = 2",
+            "entry 0 was altered, or inserted",
+        ),
     ] {
         let (_world, folder) = written().await;
         tampered(&folder, sql);

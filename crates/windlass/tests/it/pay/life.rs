@@ -33,6 +33,8 @@ async fn a_payout_is_asked_for_approved_paid_and_final() {
         assert!(numbers.contains(&line), "{action}: {numbers}");
     }
     assert!(numbers.contains("outcome=\"accepted\""), "{numbers}");
+    assert!(numbers.contains("windlass_pay_chain_answers_total"), "{numbers}");
+    assert!(numbers.contains("windlass_pay_claims_total"), "{numbers}");
     running.signal("TERM");
     let (status, rest) = running.end();
     assert_eq!(status.code(), Some(0), "{rest}");

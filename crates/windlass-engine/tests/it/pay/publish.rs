@@ -1,0 +1,50 @@
+//! The end of the audit log leaves through the outbox, once a day.
+
+use windlass_core::name::{Owner, Partition};
+use windlass_engine::pay::publish::HeadPublisher;
+
+use super::world::World;
+use crate::database::Kind;
+
+const DAY_MS: i64 = 86_400_000;
+
+fn publisher(world: &World, name: &str) -> HeadPublisher {
+    HeadPublisher::new(world.store.clone(), Owner::new(name).expect("a name")).expect("a publisher")
+}
+
+async fn once_a_day(kind: Kind) {
+    let world = World::new(kind, |_| {}).await;
+    let (one, other) = (publisher(&world, "one"), publisher(&world, "other"));
+    assert_eq!(one.step().await.expect("looked"), None, "there is no entry yet");
+    world.approved("invoice-1", 5).await;
+    let head = world.store.audit_head().await.expect("a head");
+    assert_eq!(one.step().await.expect("published"), Some(head));
+    world.approved("invoice-2", 5).await;
+    for again in [&one, &other] {
+        assert_eq!(again.step().await.expect("looked"), None, "once a day, whoever looks");
+    }
+    world.clock.advance_ms(DAY_MS);
+    let later = world.store.audit_head().await.expect("a head");
+    assert_eq!(other.step().await.expect("published"), Some(later));
+    assert_ne!(later, head);
+    let partition = Partition::new("pay/audit").expect("a name");
+    let messages = world.store.messages(&partition, 0, 10).await.expect("read");
+    let told: Vec<(String, i64)> = messages
+        .iter()
+        .map(|message| {
+            let payload: serde_json::Value = serde_json::from_str(&message.payload).expect("json");
+            (message.topic.clone(), payload["seq"].as_i64().expect("a number"))
+        })
+        .collect();
+    assert_eq!(told, [("audit.head".to_owned(), head.seq), ("audit.head".to_owned(), later.seq)]);
+}
+
+#[tokio::test]
+async fn the_logs_end_is_published_once_a_day() {
+    once_a_day(Kind::Sqlite).await;
+}
+
+#[tokio::test]
+async fn the_logs_end_is_published_once_a_day_postgres() {
+    once_a_day(Kind::Postgres).await;
+}
