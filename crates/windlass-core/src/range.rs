@@ -45,6 +45,11 @@ pub struct RangeClaim {
 pub const RANGE_CURSOR_SECONDARY: &str = "next";
 
 impl BlockRange {
+    /// Whether a block is one of these.
+    pub const fn contains(&self, block: u64) -> bool {
+        self.from <= block && block <= self.to
+    }
+
     /// The range a claim gets when the next unclaimed block is `next`: up to
     /// `size` blocks, none above `max_block`, and nothing once that is passed.
     pub fn next(next: u64, size: u64, max_block: u64) -> Option<Self> {

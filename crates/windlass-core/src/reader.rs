@@ -120,6 +120,18 @@ pub trait ChainReader: Send + Sync {
     /// The logs of a block or range, in order.
     async fn logs(&self, span: LogSpan, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError>;
 
+    /// The logs of a block whose header is known. None are no answer where the header's bloom
+    /// may have some, since an endpoint that lags says the same: then all logs of the block
+    /// are asked for, which cannot be none.
+    async fn block_logs(&self, header: &Header, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
+        let span = LogSpan::Block(header.block.hash);
+        let logs = self.logs(span, filter).await?;
+        if !logs.is_empty() || !filter.may_match(&header.logs_bloom) {
+            return Ok(logs);
+        }
+        of_block(header, filter, self.logs(span, &LogFilter::default()).await?)
+    }
+
     /// Every receipt of a block; `None` when the endpoint cannot tell them.
     async fn receipts(&self, block: &BlockHeader) -> Result<Option<Receipts>, ChainError>;
 
@@ -129,6 +141,22 @@ pub trait ChainReader: Send + Sync {
     /// How many blocks to ask for next: what has been learned of this filter, so that
     /// the answer is neither refused nor needlessly small.
     fn range_size(&self, filter: &LogFilter) -> u64;
+}
+
+/// Of all logs of a block those that a filter wants. An error if there are none at all,
+/// although the header's bloom has some.
+pub fn of_block(
+    header: &Header,
+    filter: &LogFilter,
+    mut all: Vec<LogEvent>,
+) -> Result<Vec<LogEvent>, ChainError> {
+    if all.is_empty() && !header.logs_bloom.is_zero() {
+        let number = header.block.number;
+        let message = format!("the endpoint has no logs for block {number}, whose bloom has some");
+        return Err(ChainError::new(ChainErrorKind::UnknownBlock, message));
+    }
+    all.retain(|log| filter.matches(log));
+    Ok(all)
 }
 
 /// An endpoint's failure.

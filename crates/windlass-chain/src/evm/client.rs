@@ -26,8 +26,10 @@ use super::transport::{
     Transport,
 };
 
-/// JSON-RPC codes by which providers say "too many requests".
-const RATE_LIMIT_CODES: [i64; 2] = [429, -32005];
+/// JSON-RPC's code for "too many requests".
+const RATE_LIMIT_CODE: i64 = 429;
+/// A code for any limit that is exceeded: requests, results or blocks.
+const LIMIT_EXCEEDED_CODE: i64 = -32005;
 /// Words by which they say it under another code.
 const RATE_LIMIT_WORDS: [&str; 4] =
     ["rate limit", "too many requests", "request limit", "compute units per second"];
@@ -234,7 +236,13 @@ impl EvmRpc {
     pub(super) fn status(&self, method: &str, reply: &Reply) -> RpcError {
         let place = self.place().to_owned();
         match reply.status {
-            TOO_MANY_REQUESTS => self.rate_limited("status 429".to_owned(), reply),
+            TOO_MANY_REQUESTS => RpcError::RateLimited {
+                place,
+                message: "status 429".to_owned(),
+                code: None,
+                is_certain: true,
+                retry_after: reply.retry_after,
+            },
             PAYLOAD_TOO_LARGE if method == "eth_getLogs" => RpcError::RangeTooLarge {
                 place,
                 message: "status 413".to_owned(),
@@ -255,17 +263,14 @@ impl EvmRpc {
             return RpcError::RangeTooLarge { place, message, advice, limit };
         }
         let words = message.to_lowercase();
-        let limited = reply.status == TOO_MANY_REQUESTS
-            || RATE_LIMIT_CODES.contains(&error.code)
+        let is_certain = reply.status == TOO_MANY_REQUESTS
+            || error.code == RATE_LIMIT_CODE
             || RATE_LIMIT_WORDS.iter().any(|phrase| words.contains(phrase));
-        if limited {
-            return self.rate_limited(message, reply);
+        if is_certain || error.code == LIMIT_EXCEEDED_CODE {
+            let (code, retry_after) = (Some(error.code), reply.retry_after);
+            return RpcError::RateLimited { place, message, code, is_certain, retry_after };
         }
         RpcError::Refused { place, method: method.to_owned(), code: error.code, message }
-    }
-
-    fn rate_limited(&self, message: String, reply: &Reply) -> RpcError {
-        RpcError::RateLimited { place: self.place().to_owned(), message, retry_after: reply.retry_after }
     }
 
     pub(super) fn malformed(&self, method: &str, reason: &dyn fmt::Display) -> RpcError {

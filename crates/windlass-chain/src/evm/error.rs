@@ -8,7 +8,7 @@ use windlass_core::error::RetryAdvice;
 use super::range_limit::{RangeAdvice, RangeLimit};
 
 /// How long to leave an endpoint alone that asked for it without saying how long.
-const RATE_LIMIT_PAUSE: Duration = Duration::from_secs(1);
+const RATE_LIMIT_PAUSE: Duration = Duration::from_millis(100);
 /// How long to leave an endpoint alone after trouble that may pass.
 const TROUBLE_PAUSE: Duration = Duration::from_secs(1);
 /// However long an endpoint asks to be left alone, it is tried again after this.
@@ -46,6 +46,10 @@ pub enum RpcError {
         place: String,
         /// Its words.
         message: String,
+        /// The JSON-RPC code, if it came with one.
+        code: Option<i64>,
+        /// Whether it said so plainly; otherwise its code may mean another limit as well.
+        is_certain: bool,
         /// How long it wants to be left alone, if it said so.
         retry_after: Option<Duration>,
     },
@@ -140,7 +144,8 @@ mod tests {
     use super::*;
 
     fn limited(retry_after: Option<Duration>) -> RetryAdvice {
-        RpcError::RateLimited { place: "p".into(), message: "m".into(), retry_after }.retry()
+        let (place, message) = ("p".into(), "m".into());
+        RpcError::RateLimited { place, message, code: None, is_certain: true, retry_after }.retry()
     }
 
     #[test]

@@ -11,7 +11,7 @@
 //! | `transport`, `ws` | messages over HTTP or a WebSocket, bounded in time and size; [`EvmHeads`] |
 //! | `envelope` | JSON-RPC's request and answer |
 //! | [`error`] | [`RpcError`]: what went wrong, whether and when to try again |
-//! | [`range_limit`] | what providers say when a log range is too large |
+//! | [`range_limit`], `range_probe` | what providers say when a log range is too large, and finding out where they do not |
 //! | [`header`], [`log`], `receipt` | blocks, logs and receipts, read without a detour |
 //! | `transaction` | calls, sending and following transactions: the port to submit through |
 //! | `hex` | hexadecimal to fixed arrays |
@@ -28,6 +28,7 @@ mod learn;
 pub mod log;
 pub mod pool;
 pub mod range_limit;
+mod range_probe;
 pub mod reader;
 mod receipt;
 mod scrub;

@@ -25,6 +25,10 @@ pub enum RangeLimit {
     Blocks,
     /// Too many results, or too much work to find them; and how many it allows, if it says so.
     Results(Option<u64>),
+    /// Too much to find in the time that is waited.
+    Time,
+    /// It does not say which: smaller ranges pass, and this one does not.
+    Unexplained,
 }
 
 /// A complaint about a range, understood.

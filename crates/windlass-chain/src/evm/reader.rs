@@ -23,6 +23,7 @@ use super::header;
 use super::learn::{Answered, LearnOptions, Learner};
 use super::log::RpcLog;
 use super::range_limit::{BEYOND_HEAD, RangeAdvice};
+use super::range_probe::RangeProbe;
 use super::receipt::{self, UnknownType};
 
 /// How nodes say that they do not have a block that was asked for.
@@ -51,6 +52,7 @@ pub struct EvmReader {
     rpc: EvmRpc,
     chain: ChainId,
     learner: Arc<Learner>,
+    range_probe: Arc<RangeProbe>,
     /// Whether the endpoint has said that it does not tell receipts.
     no_receipts: Arc<AtomicBool>,
 }
@@ -63,7 +65,8 @@ impl EvmReader {
 
     /// The same, with another idea of what a good answer is.
     pub fn with_options(rpc: EvmRpc, chain: ChainId, options: LearnOptions) -> Self {
-        Self { rpc, chain, learner: Arc::new(Learner::new(options)), no_receipts: Arc::default() }
+        let learner = Arc::new(Learner::new(options));
+        Self { rpc, chain, learner, range_probe: Arc::default(), no_receipts: Arc::default() }
     }
 
     /// Scheme, host and port: what may be printed.
@@ -79,11 +82,19 @@ impl EvmReader {
         &self.learner
     }
 
-    /// Asks for a range and learns from how that went.
+    /// Asks for a range and learns from how that went. A range that fails where a smaller
+    /// one passes is too large, whatever the endpoint says.
     async fn range_logs(&self, range: BlockRange, filter: &LogFilter) -> Result<Vec<RpcLog>, RpcError> {
         let blocks = (range.to - range.from).saturating_add(1);
         let start = Instant::now();
-        let answer = self.rpc.logs(range, filter).await;
+        let mut answer = self.rpc.logs(range, filter).await;
+        match answer {
+            Err(failure) if blocks > 1 => {
+                answer = self.range_probe.after_failure(&self.rpc, range, filter, failure).await;
+            }
+            Err(ref error) => self.range_probe.forget(error),
+            Ok(_) => {}
+        }
         match &answer {
             Ok(logs) => {
                 let answered = Answered { blocks, logs: logs.len() as u64, took: start.elapsed() };
@@ -222,7 +233,7 @@ impl From<RpcError> for ChainError {
     }
 }
 
-fn is_unknown_block(message: &str) -> bool {
+pub(super) fn is_unknown_block(message: &str) -> bool {
     let words = message.to_lowercase();
     UNKNOWN_BLOCK_WORDS.iter().chain(&BEYOND_HEAD).any(|phrase| words.contains(phrase))
 }

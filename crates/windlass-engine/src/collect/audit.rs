@@ -31,7 +31,6 @@ use self::patience::patiently;
 use super::chain::CollectedChain;
 use super::compare::{self, Compared};
 use super::error::CollectError;
-use super::head::logs_of;
 use super::ledger;
 use super::mend::Mend;
 use super::routing::Routing;
@@ -149,7 +148,7 @@ impl Audit {
         let plan = ledger::plan(&*self.chain.store, &self.chain.names).await?;
         let start = plan.collected().map(|(_, source)| source.start).min();
         let head = ledger::block(&*self.chain.store, &self.chain.names.head).await?;
-        let finalized = patiently(|| self.chain.sight()).await?.finalized.number;
+        let finalized = patiently(|| self.chain.look(None)).await?.0.finalized.number;
         Ok(start.zip(head).map(|(from, head)| BlockRange { from, to: head.number.min(finalized) }))
     }
 
@@ -259,7 +258,7 @@ impl Audit {
         if is_bloom_whole && !filter.may_match(&header.logs_bloom) {
             return Ok(Known { header, proof: Proof::Bloom, logs: Vec::new(), is_disputed: false });
         }
-        let logs = logs_of(&*self.chain.reader, &header, filter).await?;
+        let logs = self.chain.reader.block_logs(&header, filter).await?;
         let Some(second) = &self.second else {
             return Ok(Known { header, proof: Proof::OneEndpoint, logs, is_disputed: false });
         };

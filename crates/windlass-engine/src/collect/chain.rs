@@ -8,12 +8,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio::time::Instant;
-use windlass_core::chain::{BlockRef, ChainId};
+use windlass_core::chain::{BlockHeader, BlockRef, ChainId};
 use windlass_core::finality::Finality;
 use windlass_core::name::{NameError, Owner};
 use windlass_core::outbox::NewMessage;
 use windlass_core::plan::{Plan, SourceId};
-use windlass_core::reader::{ChainError, ChainReader};
+use windlass_core::reader::{ChainError, ChainReader, Header};
 use windlass_core::retry::RetryPolicy;
 use windlass_core::store::Store;
 use windlass_core::table::Identifier;
@@ -44,8 +44,9 @@ pub struct CollectOptions {
     pub batch_size: u64,
     /// How long to wait with nothing to do while there is a past to catch up with.
     pub historical_interval: Duration,
-    /// How long to wait with nothing to do at the head.
-    pub realtime_interval: Duration,
+    /// The time from one look at the head to the next; learned from the distance between
+    /// blocks where it is not set.
+    pub realtime_interval: Option<Duration>,
     /// At most this many blocks of the head in one commit.
     pub max_blocks_per_step: u32,
     /// No range is larger, whatever an endpoint takes.
@@ -64,8 +65,8 @@ impl CollectOptions {
             lease_ttl: Duration::from_secs(120),
             batch_size: 100,
             historical_interval: Duration::from_secs(5),
-            realtime_interval: Duration::from_secs(60),
-            max_blocks_per_step: 64,
+            realtime_interval: None,
+            max_blocks_per_step: 512,
             max_range_blocks: 1_000_000,
             retry: RetryPolicy::default(),
         }
@@ -126,12 +127,13 @@ impl CollectedChain {
         &self.pulse
     }
 
-    /// Looks at the chain.
-    pub(super) async fn sight(&self) -> Result<Sight, ChainError> {
-        let sight = Sight::of(&*self.reader, self.options.finality).await?;
+    /// Looks at the chain; also gives the newest header whole. The final block is asked for
+    /// unless one is given.
+    pub(super) async fn look(&self, known_final: Option<BlockHeader>) -> Result<(Sight, Header), ChainError> {
+        let (sight, newest) = Sight::look(&*self.reader, self.options.finality, known_final).await?;
         self.pulse.see(&sight, Instant::now());
         self.finalized.fetch_max(sight.finalized.number, Ordering::Relaxed);
-        Ok(sight)
+        Ok((sight, newest))
     }
 
     /// The last block up to `wanted` that is final.
@@ -140,7 +142,7 @@ impl CollectedChain {
         if known >= wanted {
             return Ok(wanted);
         }
-        Ok(self.sight().await?.finalized.number.max(known).min(wanted))
+        Ok(self.look(None).await?.0.finalized.number.max(known).min(wanted))
     }
 
     /// What sorts the logs of these sources, with every contract that is known to have

@@ -77,8 +77,8 @@ pub async fn first_block(
     contract: Address,
     finality: Finality,
 ) -> Result<u64, DeploymentError> {
-    let sight = match Sight::of(reader, finality).await {
-        Ok(sight) => Some(sight),
+    let sight = match Sight::look(reader, finality, None).await {
+        Ok((sight, _)) => Some(sight),
         // Some nodes do not say what is final.
         Err(error) if matches!(error.kind, ChainErrorKind::Refused | ChainErrorKind::Malformed) => None,
         Err(error) => return Err(error.into()),

@@ -32,6 +32,8 @@ pub struct ChainNames {
     pub health: StateKey,
     /// What was learned of its endpoints.
     pub learned: StateKey,
+    /// Whether its headers' blooms can be relied on.
+    pub blooms: StateKey,
 }
 
 impl ChainNames {
@@ -53,6 +55,7 @@ impl ChainNames {
             sight: state("sight")?,
             health: state("health")?,
             learned: state("learned")?,
+            blooms: state("blooms")?,
             subject,
         })
     }

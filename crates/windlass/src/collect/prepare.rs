@@ -70,7 +70,7 @@ pub(crate) fn options(chain: &Chain, owner: Owner) -> CollectOptions {
         lease_ttl: chain.lease_ttl.get(),
         batch_size: chain.batch_size.get(),
         historical_interval: chain.historical_poll_interval.get(),
-        realtime_interval: chain.realtime_poll_interval.get(),
+        realtime_interval: chain.realtime_poll_interval.fixed(),
         max_range_blocks: chain.max_range.get(),
         ..CollectOptions::new(chain.id, owner)
     }

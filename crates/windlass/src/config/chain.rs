@@ -11,6 +11,7 @@ use windlass_core::chain::ChainId;
 
 use super::interval::Interval;
 use super::number::Number;
+use super::poll_interval::RealtimeInterval;
 use super::redact;
 use super::secret::{Secret, SecretError};
 
@@ -39,9 +40,9 @@ pub(crate) struct Chain {
     /// How long to wait when there is nothing to do, while there is a past to catch up with.
     #[serde(default = "historical_poll_interval")]
     pub(crate) historical_poll_interval: PollInterval,
-    /// How long to wait when there is nothing to do at the head; news of a WebSocket come at once.
-    #[serde(default = "realtime_poll_interval")]
-    pub(crate) realtime_poll_interval: PollInterval,
+    /// The time from one look at the head to the next: `auto` (half the time between blocks), or fixed. A WebSocket's news come at once.
+    #[serde(default)]
+    pub(crate) realtime_poll_interval: RealtimeInterval,
     /// How many ranges of the past this process collects at a time.
     #[serde(default = "workers")]
     pub(crate) workers: Number<1, 64>,
@@ -63,10 +64,6 @@ const fn lease_ttl() -> Interval<1_000, 86_400_000> {
 
 const fn historical_poll_interval() -> PollInterval {
     Interval::of_ms(5_000)
-}
-
-const fn realtime_poll_interval() -> PollInterval {
-    Interval::of_ms(60_000)
 }
 
 /// Enough that answers which take 20 ms are no bound, and few enough for 200 MiB.

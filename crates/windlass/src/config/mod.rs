@@ -33,6 +33,7 @@ pub(crate) mod log;
 pub(crate) mod number;
 pub(crate) mod origin;
 pub(crate) mod pay;
+pub(crate) mod poll_interval;
 pub(crate) mod problem;
 pub(crate) mod redact;
 pub(crate) mod render;

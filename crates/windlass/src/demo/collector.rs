@@ -76,7 +76,7 @@ pub(super) async fn new(world: &World, store: Arc<dyn Store>) -> Result<Collecto
         finality: Finality::Depth(MAX_REORG_DEPTH),
         lease_ttl: Duration::from_secs(30),
         historical_interval: POLL_INTERVAL,
-        realtime_interval: POLL_INTERVAL,
+        realtime_interval: Some(POLL_INTERVAL),
         ..CollectOptions::new(chain, owner("head")?)
     };
     let reader = Arc::new(EvmReader::new(EvmRpc::new(&world.http_url())?, chain));

@@ -34,6 +34,9 @@ const NAMED_PERCENT: u64 = 85;
 /// The part by which the wanted logs grow back with each good answer.
 const REGROWTH_PART: u64 = 100;
 
+/// No provider is known to refuse fewer logs than these.
+const MANY_LOGS: u64 = 1_000;
+
 /// Why a range was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
@@ -43,6 +46,8 @@ pub(super) enum Refusal {
     Results { works: Option<u64>, limit: Option<u64> },
     /// It took too long.
     Time,
+    /// Smaller ranges pass, and nothing says why this one does not.
+    Unexplained,
 }
 
 /// The state of learning.
@@ -159,8 +164,18 @@ impl Lesson {
                 smaller(works)
             }
             Refusal::Time => smaller(None),
+            Refusal::Unexplained => return self.refused(blocks, self.explained(blocks), now),
         };
         self.set(next.min(self.size));
+    }
+
+    /// The likelier cause of a refusal without words: where a range was to hold many logs,
+    /// their number; else the number of blocks.
+    fn explained(&self, blocks: u64) -> Refusal {
+        match self.expected_logs(blocks) {
+            Some(MANY_LOGS..) => Refusal::Results { works: None, limit: None },
+            _ => Refusal::Blocks { works: None },
+        }
     }
 
     fn lower_the_ceiling(&mut self, refused: u64, next: u64, told: bool, now: Instant) {

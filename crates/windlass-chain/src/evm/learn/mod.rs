@@ -164,7 +164,6 @@ impl Lessons {
 
 /// What a failure says about the size; nothing if it had other causes.
 fn refusal(error: &RpcError) -> Option<Refusal> {
-    const GATEWAY_TIMEOUTS: [u16; 3] = [408, 504, 524];
     let works = |advice: &RangeAdvice| match advice {
         RangeAdvice::Range(range) => Some((range.to - range.from).saturating_add(1)),
         RangeAdvice::Blocks(blocks) => Some(*blocks),
@@ -177,9 +176,9 @@ fn refusal(error: &RpcError) -> Option<Refusal> {
         RpcError::RangeTooLarge { advice, limit: RangeLimit::Results(limit), .. } => {
             Some(Refusal::Results { works: works(advice), limit: *limit })
         }
+        RpcError::RangeTooLarge { limit: RangeLimit::Unexplained, .. } => Some(Refusal::Unexplained),
         RpcError::BodyTooLarge { .. } => Some(Refusal::Results { works: None, limit: None }),
-        RpcError::Timeout { .. } => Some(Refusal::Time),
-        RpcError::Status { status, .. } if GATEWAY_TIMEOUTS.contains(status) => Some(Refusal::Time),
+        RpcError::RangeTooLarge { limit: RangeLimit::Time, .. } => Some(Refusal::Time),
         _ => None,
     }
 }
@@ -221,9 +220,21 @@ mod tests {
         );
         let status = |status| RpcError::Status { place: place(), status };
         let large = RpcError::BodyTooLarge { place: place(), limit_bytes: 1 };
-        for (error, size) in
-            [(connection, 1_000), (status(503), 1_000), (timeout, 500), (status(504), 500), (large, 500)]
-        {
+        let found = |limit| RpcError::RangeTooLarge {
+            place: place(),
+            message: "smaller ones pass".to_owned(),
+            advice: RangeAdvice::Smaller,
+            limit,
+        };
+        for (error, size) in [
+            (connection, 1_000),
+            (status(503), 1_000),
+            (timeout, 1_000),
+            (status(504), 1_000),
+            (large, 500),
+            (found(RangeLimit::Time), 500),
+            (found(RangeLimit::Unexplained), 500),
+        ] {
             let learner = Learner::new(LearnOptions::default());
             learner.failed(&filter(1), 1_000, &error);
             assert_eq!(learner.size(&filter(1)), size, "{error}");

@@ -27,6 +27,14 @@ struct Outcome<'a, A> {
 impl Inner {
     /// Asks one member after another, until one answers and knows.
     pub(super) async fn ask<Q: Question>(&self, question: &Q) -> Result<Q::Answer, ChainError> {
+        self.ask_counting(question).await.map(|(answer, _)| answer)
+    }
+
+    /// The same, with how many did not know.
+    pub(super) async fn ask_counting<Q: Question>(
+        &self,
+        question: &Q,
+    ) -> Result<(Q::Answer, usize), ChainError> {
         let mut tried = Tried::default();
         while tried.count < MAX_TRIES {
             let Some(turn) = self.turn(question, &tried.places).await? else { break };
@@ -34,11 +42,22 @@ impl Inner {
             let (first, second) = self.attempt(question, turn, &mut tried.places).await;
             for outcome in [Some(first), second].into_iter().flatten() {
                 if let Some(answer) = self.take_note(question, &mut tried, outcome) {
-                    return Ok(answer);
+                    return Ok((answer, tried.ignorant.len()));
                 }
             }
         }
-        tried.conclude()
+        let unsure = tried.ignorant.len();
+        tried.conclude().map(|answer| (answer, unsure)).map_err(|error| self.named_by_rate(error))
+    }
+
+    /// A refusal in words of its own, of an endpoint that is known to refuse what is too much
+    /// a second, is a rate limit.
+    fn named_by_rate(&self, error: ChainError) -> ChainError {
+        let has_limit = |member: &Member| member.health().rate.per_s().is_some();
+        if error.kind == ChainErrorKind::Refused && self.members.iter().all(has_limit) {
+            return ChainError { message: error.message, ..ChainError::new(ChainErrorKind::RateLimited, "") };
+        }
+        error
     }
 
     /// The same for a question that nobody else holds.
@@ -66,10 +85,7 @@ impl Inner {
             Either::Left((done, _)) => return (done, None),
             Either::Right((spare, first)) => (first, spare),
         };
-        if !self.hedges().spend() {
-            drop(spare);
-            return (first.await, None);
-        }
+        self.hedges().spend();
         places.push(spare.place);
         let second = pin!(self.put(question, spare));
         let (done, other) = match select(first, second).await {
@@ -89,11 +105,29 @@ impl Inner {
 
     async fn put<'a, Q: Question>(&self, question: &Q, turn: Turn<'a>) -> Outcome<'a, Q::Answer> {
         let member = turn.member();
-        let result = match self.make_sure(question, member).await {
-            Ok(()) => question.put(&*member.source).await.map_err(Failure::Error),
-            Err(failure) => Err(failure),
-        };
+        member.wait_for_rate(question.kind(), question.calls()).await;
+        let result = self.in_time(question, member).await;
         Outcome { turn, result }
+    }
+
+    /// Puts the question. One about heads is given up when the endpoint seems to hang: it can
+    /// be asked again, and what is late is of no use.
+    async fn in_time<Q: Question>(&self, question: &Q, member: &Member) -> Result<Q::Answer, Failure> {
+        let answer = async {
+            self.make_sure(question, member).await?;
+            question.put(&*member.source).await.map_err(Failure::Error)
+        };
+        if !question.kind().is_about_heads() {
+            return answer.await;
+        }
+        let limit = self.hedges().hangs_after(question.kind()).unwrap_or(self.options.request_timeout);
+        match tokio::time::timeout(limit, answer).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                let message = format!("{} did not answer within {} ms", member.name, limit.as_millis());
+                Err(Failure::Error(ChainError::new(ChainErrorKind::Unreachable, message)))
+            }
+        }
     }
 
     /// Makes sure that a member can be asked: that it serves the chain, and has the blocks.
@@ -124,6 +158,11 @@ impl Inner {
                 for (refused, began) in &tried.refused {
                     self.members[*refused].refuted(*began, now);
                 }
+                if let Some(why) = question.contradiction() {
+                    for place in &tried.ignorant {
+                        self.members[*place].contradicted(question.kind(), &why, now);
+                    }
+                }
                 if question.kind().is_about_heads() {
                     self.prefer(place, &tried.ignorant, now);
                 }
@@ -139,9 +178,12 @@ impl Inner {
         let (member, now) = (&self.members[place], Instant::now());
         let answer = match &outcome.result {
             Ok(answer) => answer,
-            Err(failure) => return member.failed(failure, began, now),
+            Err(failure) => {
+                return member.failed(failure, (question.kind(), question.calls()), began, now);
+            }
         };
         member.health().succeeded(question.kind(), began, now);
+        member.health().rate.answered(question.calls(), now);
         self.hedges().answered(question.kind(), now - began);
         for other in self.members.iter().enumerate().filter(|(other, _)| *other != place) {
             question.share(answer, &*other.1.source);

@@ -13,6 +13,13 @@ const COST: u32 = 100;
 /// The most that can be saved up: so many hedges in a row.
 const MAX_SAVED: u32 = 10 * COST;
 
+/// An answer that takes so many times as long as nineteen of twenty do seems not to come.
+const HANGING_FACTOR: u32 = 4;
+/// After so many times that it is given up …
+const TIMEOUT_FACTOR: u32 = 10;
+/// … but not before this.
+const MIN_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// How long answers take, and how many hedges are left.
 #[derive(Debug)]
 pub(super) struct Hedges {
@@ -39,17 +46,25 @@ impl Hedges {
         self.saved = self.saved.saturating_add(self.earned).min(MAX_SAVED);
     }
 
-    /// When an answer is late; never, if nothing could be done about it.
+    /// When an answer is late; never, if nothing could be done about it. One that is so
+    /// late that its endpoint seems to hang is worth a second question at any time.
     pub(super) fn late_after(&self, kind: Kind) -> Option<Duration> {
-        let p95 = self.recent[kind as usize].p95();
-        (self.saved >= COST).then(|| p95.unwrap_or(self.at_first).max(MIN_LATE))
+        let usual = self.recent[kind as usize].p95().unwrap_or(self.at_first).max(MIN_LATE);
+        match self.saved >= COST {
+            true => Some(usual),
+            false => (self.earned > 0).then(|| (usual * HANGING_FACTOR).max(self.at_first)),
+        }
     }
 
-    /// Takes one of the hedges that are left.
-    pub(super) fn spend(&mut self) -> bool {
-        let left = self.saved.checked_sub(COST);
-        self.saved = left.unwrap_or(self.saved);
-        left.is_some()
+    /// How long an answer may take before its endpoint is taken to hang.
+    pub(super) fn hangs_after(&self, kind: Kind) -> Option<Duration> {
+        let usual = self.recent[kind as usize].p95()?;
+        Some((usual * TIMEOUT_FACTOR).max(MIN_TIMEOUT))
+    }
+
+    /// Takes one of the hedges that are left, if there is one.
+    pub(super) fn spend(&mut self) {
+        self.saved = self.saved.saturating_sub(COST);
     }
 }
 
@@ -63,13 +78,17 @@ mod tests {
         let mut spent = 0;
         for _ in 0..10_000 {
             hedges.answered(Kind::Head, Duration::from_millis(1));
-            spent += u32::from(hedges.late_after(Kind::Head).is_some() && hedges.spend());
+            if hedges.late_after(Kind::Head) == Some(MIN_LATE) {
+                hedges.spend();
+                spent += 1;
+            }
         }
         assert!((500..=510).contains(&spent), "{spent}");
+        let hanging = hedges.late_after(Kind::Head);
+        assert_eq!(hanging, Some(PoolOptions::default().hedge_after), "one that hangs is no matter of share");
         let mut none = Hedges::new(&PoolOptions { hedge_percent: 0, ..PoolOptions::default() });
         none.answered(Kind::Head, Duration::from_millis(1));
         assert_eq!(none.late_after(Kind::Head), None);
-        assert!(!none.spend());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Who has which block, and who is asked about heads.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use tokio::time::Instant;
 use windlass_core::chain::{B256, BlockRef};
@@ -19,7 +20,12 @@ pub(super) struct Knowledge {
     pub(super) highest: Option<(u64, Instant)>,
     /// When heads were last compared.
     pub(super) compared: Option<Instant>,
+    /// How far blocks are apart, as they are seen.
+    block_time: Option<Duration>,
 }
+
+/// The weight of a new distance between two blocks.
+const BLOCK_TIME_WEIGHT: f64 = 0.2;
 
 impl Knowledge {
     /// A member has shown that it has a block.
@@ -31,6 +37,22 @@ impl Knowledge {
         if self.blocks.len() > MAX_BLOCKS {
             self.blocks.pop_front();
         }
+    }
+
+    /// A head that is higher than all before.
+    pub(super) fn moved(&mut self, number: u64, now: Instant) {
+        if let Some((before, at)) = self.highest {
+            let blocks = u32::try_from(number.saturating_sub(before)).unwrap_or(u32::MAX).max(1);
+            let apart = (now - at) / blocks;
+            let known = self.block_time.unwrap_or(apart);
+            self.block_time = Some(known.mul_f64(1.0 - BLOCK_TIME_WEIGHT) + apart.mul_f64(BLOCK_TIME_WEIGHT));
+        }
+        self.highest = Some((number, now));
+    }
+
+    /// How long a head usually takes to move by so many blocks.
+    pub(super) fn still_for(&self, blocks: u32) -> Duration {
+        self.block_time.map_or(Duration::MAX, |apart| apart * blocks)
     }
 
     /// Who has shown last to have a block.

@@ -10,8 +10,16 @@ use windlass_core::reader::{BlockTag, ChainError, Header};
 use super::Inner;
 use super::question::AskHeader;
 
-/// How often heads are compared while the favourite's stands still.
-const COMPARE_EVERY: Duration = Duration::from_secs(5);
+/// How often heads are compared while the favourite's stands still, at the most …
+const COMPARE_STILL: Duration = Duration::from_secs(5);
+/// … and once it stands still for so many times as long as blocks are apart.
+const STILL_BLOCKS: u32 = 3;
+/// No comparison follows another sooner.
+const MIN_COMPARE: Duration = Duration::from_millis(250);
+/// How often they are compared while it moves: it may move behind all others.
+const COMPARE_MOVING: Duration = Duration::from_secs(10);
+/// How long the other's head is waited for.
+const COMPARE_LIMIT: Duration = Duration::from_secs(1);
 /// A favourite that is further behind another is none any more.
 const MAX_BEHIND_BLOCKS: u64 = 2;
 /// What was the highest head so long ago says nothing about the present.
@@ -36,12 +44,18 @@ impl Inner {
         let number = head.map_or(0, |header| header.block.number);
         let highest = knowledge.highest.filter(|(_, at)| now - *at < MAX_AGE).map(|(highest, _)| highest);
         if highest.is_none_or(|highest| number > highest) {
-            knowledge.highest = Some((number, now));
+            knowledge.moved(number, now);
         }
+        let since = knowledge.compared.map(|compared| now - compared);
         let stands = highest.is_some_and(|highest| number <= highest);
         let behind = highest.is_some_and(|highest| number < highest);
-        let due = knowledge.compared.is_none_or(|compared| now - compared >= COMPARE_EVERY);
-        let compare = behind || (stands && due);
+        let pause = match (behind, stands) {
+            (true, _) => Duration::ZERO,
+            (false, true) => knowledge.still_for(STILL_BLOCKS).clamp(MIN_COMPARE, COMPARE_STILL),
+            (false, false) => COMPARE_MOVING,
+        };
+        // The first look at a head that has just moved says nothing.
+        let compare = since.map_or(stands, |since| since >= pause);
         if compare {
             knowledge.compared = Some(now);
         }
@@ -52,7 +66,8 @@ impl Inner {
     async fn ask_another(&self, question: &AskHeader, favourite: usize) -> Option<(usize, Header)> {
         let turn = self.spare_turn(question, &[favourite])?;
         let place = turn.place;
-        self.ask_once(question, turn).await.flatten().map(|header| (place, header))
+        let answer = tokio::time::timeout(COMPARE_LIMIT, self.ask_once(question, turn)).await.ok()?;
+        answer.flatten().map(|header| (place, header))
     }
 
     fn higher(&self, first: Option<Header>, second: Option<(usize, Header)>) -> Option<Header> {

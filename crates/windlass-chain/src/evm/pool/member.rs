@@ -1,6 +1,8 @@
 //! An endpoint with its health.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::time::Instant;
 use windlass_core::chain::{Bytes, ChainId};
@@ -10,7 +12,7 @@ use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, LogFilter};
 
 use super::health::Health;
 use super::options::PoolOptions;
-use super::question::Asked;
+use super::question::{Asked, Kind};
 use super::status::EndpointStatus;
 use crate::evm::learn::{Learned, SavedEndpoint};
 use crate::evm::reader::EvmReader;
@@ -69,6 +71,31 @@ pub(super) struct Member {
     pub(super) name: String,
     pub(super) source: Arc<dyn Source>,
     health: Mutex<Health>,
+    /// Questions about heads that wait for the rate.
+    heads_waiting: AtomicU32,
+    /// Calls for heads since the last for anything else.
+    heads_in_a_row: AtomicU32,
+}
+
+/// Calls for heads that go first, before another call has its turn.
+const MAX_HEADS_IN_A_ROW: u32 = 3;
+/// How long another call waits before it looks whether those for heads have gone.
+const YIELD_PAUSE: Duration = Duration::from_millis(10);
+
+/// A question about heads that waits; it may be given up at any time.
+struct HeadWaiting<'a>(&'a AtomicU32);
+
+impl<'a> HeadWaiting<'a> {
+    fn new(count: &'a AtomicU32) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for HeadWaiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// Members with names that tell them apart.
@@ -80,7 +107,9 @@ pub(super) fn named(sources: Vec<Arc<dyn Source>>, options: &PoolOptions) -> Vec
             0 => source.place().to_owned(),
             others => format!("{}#{}", source.place(), others + 1),
         };
-        members.push(Member { name, source, health: Mutex::new(Health::new(options)) });
+        let health = Mutex::new(Health::new(options));
+        let (heads_waiting, heads_in_a_row) = (AtomicU32::new(0), AtomicU32::new(0));
+        members.push(Member { name, source, health, heads_waiting, heads_in_a_row });
     }
     members
 }
@@ -104,6 +133,36 @@ impl From<ChainError> for Failure {
 impl Member {
     pub(super) fn health(&self) -> MutexGuard<'_, Health> {
         self.health.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until its rate allows so many calls. Those for heads go first: they are few,
+    /// and everything behind them has time; yet others have a turn now and then.
+    pub(super) async fn wait_for_rate(&self, kind: Kind, calls: u32) {
+        let is_head = kind.is_about_heads();
+        let _waiting = is_head.then(|| HeadWaiting::new(&self.heads_waiting));
+        for _ in 0..calls {
+            while let Err(wait) = self.take_call(is_head) {
+                tokio::time::sleep(wait).await;
+            }
+        }
+    }
+
+    fn take_call(&self, is_head: bool) -> Result<(), Duration> {
+        let health = self.health();
+        if health.rate.per_s().is_none() {
+            return Ok(());
+        }
+        let heads_first = self.heads_waiting.load(Ordering::Relaxed) > 0
+            && self.heads_in_a_row.load(Ordering::Relaxed) < MAX_HEADS_IN_A_ROW;
+        if !is_head && heads_first {
+            return Err(YIELD_PAUSE);
+        }
+        health.rate.try_take()?;
+        match is_head {
+            true => self.heads_in_a_row.fetch_add(1, Ordering::Relaxed),
+            false => self.heads_in_a_row.swap(0, Ordering::Relaxed),
+        };
+        Ok(())
     }
 
     /// Makes sure of the chain; costs nothing once that is done.
@@ -137,7 +196,7 @@ impl Member {
     }
 
     /// Draws the conclusions of a failed question.
-    pub(super) fn failed(&self, failure: &Failure, began: Instant, now: Instant) {
+    pub(super) fn failed(&self, failure: &Failure, (kind, calls): (Kind, u32), began: Instant, now: Instant) {
         let mut health = self.health();
         let error = match failure {
             Failure::WrongChain(error) => {
@@ -148,12 +207,21 @@ impl Member {
             Failure::Behind(_) => return health.answered(),
             Failure::Error(error) => {
                 match error.kind {
-                    ChainErrorKind::RateLimited => health.limited(pause(error), began, now),
+                    ChainErrorKind::RateLimited => {
+                        health.rate.refused(calls, began, now);
+                        health.limited(pause(error), began, now);
+                    }
                     ChainErrorKind::Unreachable | ChainErrorKind::Malformed => {
                         health.failed(error.kind, began, now);
                     }
-                    // It is alive; whether it is to blame shows when another answers.
-                    ChainErrorKind::Refused => health.counts.errors += 1,
+                    // It is alive; whether it is to blame shows when another answers. What
+                    // nobody has a reason to refuse is refused because it is too much.
+                    ChainErrorKind::Refused => {
+                        health.counts.errors += 1;
+                        if kind.is_always_served() {
+                            health.rate.refused(calls, began, now);
+                        }
+                    }
                     ChainErrorKind::RangeTooLarge { .. } | ChainErrorKind::UnknownBlock => {
                         return health.answered();
                     }
@@ -169,6 +237,16 @@ impl Member {
         self.health().strike(ChainErrorKind::Refused, began, now);
     }
 
+    /// Another had what this one said there is not.
+    pub(super) fn contradicted(&self, kind: Kind, why: &str, now: Instant) {
+        tracing::warn!(
+            endpoint = self.name,
+            why,
+            "an endpoint's answer was false: another is asked such questions for now"
+        );
+        self.health().set_aside(kind, format!("{}: {why}", self.name), now);
+    }
+
     pub(super) fn status(&self, now: Instant) -> EndpointStatus {
         let learned = self.source.learned();
         EndpointStatus::new(self.name.clone(), &self.health(), learned, now)
@@ -176,9 +254,9 @@ impl Member {
 }
 
 /// How long an endpoint wants to be left alone.
-fn pause(error: &ChainError) -> std::time::Duration {
+fn pause(error: &ChainError) -> Duration {
     match error.retry {
         RetryAdvice::After(pause) => pause,
-        RetryAdvice::Never => std::time::Duration::from_secs(1),
+        RetryAdvice::Never => Duration::from_secs(1),
     }
 }

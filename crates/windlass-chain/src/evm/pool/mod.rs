@@ -12,6 +12,7 @@
 //! | `ask` | one question: tries, hedges, and which of several errors is told |
 //! | `pick` | who is asked next, and waiting for a turn |
 //! | `health`, `latency` | what is known of an endpoint, without I/O; time is an argument |
+//! | `rate` | how many calls a second an endpoint takes, learned from its refusals |
 //! | `member` | an endpoint with its health; makes sure of its chain |
 //! | `knowledge` | who has which block, and who is asked about heads |
 //! | `transaction`, `send` | what payouts ask, and a transaction to every endpoint |
@@ -32,6 +33,7 @@ mod member;
 mod options;
 mod pick;
 mod question;
+mod rate;
 mod saved;
 mod send;
 mod status;
@@ -48,7 +50,9 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use windlass_core::chain::{Address, BlockHeader, Bytes, ChainId};
 use windlass_core::event::LogEvent;
-use windlass_core::reader::{BlockTag, ChainError, ChainReader, Header, LogFilter, LogSpan, Receipts};
+use windlass_core::reader::{
+    BlockTag, ChainError, ChainReader, Header, LogFilter, LogSpan, Receipts, of_block,
+};
 
 use super::batch::{MAX_BATCH_CALLS, MAX_MESSAGES_AT_ONCE};
 use super::client::EvmRpc;
@@ -60,7 +64,8 @@ use hedge::Hedges;
 use knowledge::Knowledge;
 use member::{Member, Source};
 pub use options::PoolOptions;
-use question::{AskChainId, AskCode, AskHeader, AskHeaders, AskLogs, AskReceipts};
+use question::Question;
+use question::{AskBlockLogs, AskChainId, AskCode, AskHeader, AskHeaders, AskLogs, AskReceipts};
 pub use status::EndpointStatus;
 
 /// Several endpoints of one chain. Cheap to clone; clones share everything.
@@ -159,6 +164,18 @@ impl ChainReader for EvmPool {
 
     async fn logs(&self, span: LogSpan, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
         self.inner.ask(&AskLogs { span, filter }).await
+    }
+
+    /// Two endpoints that have no logs agree; one alone shows all logs of the block.
+    async fn block_logs(&self, header: &Header, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
+        let question = AskBlockLogs { header, filter };
+        let (logs, unsure) = self.inner.ask_counting(&question).await?;
+        if !question.is_unknown(&logs) || unsure > 1 {
+            return Ok(logs);
+        }
+        let all = LogFilter::default();
+        let logs = self.inner.ask(&AskBlockLogs { header, filter: &all }).await?;
+        of_block(header, filter, logs)
     }
 
     async fn receipts(&self, block: &BlockHeader) -> Result<Option<Receipts>, ChainError> {

@@ -115,7 +115,9 @@ impl Inner {
             |member: &Member| question.presumes().is_some_and(|block| member.health().lacks(block, now));
         let refused = |place: &usize| {
             let member = &self.members[*place];
-            question.is_refused_by(&*member.source) || lacks(member)
+            question.is_refused_by(&*member.source)
+                || lacks(member)
+                || member.health().is_aside(question.kind(), now)
         };
         let alone = self.members.len() == 1;
         let all_refuse = insist && (alone || candidates().filter(available).all(|place| refused(&place)));

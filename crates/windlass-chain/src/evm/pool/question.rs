@@ -27,6 +27,11 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) const COUNT: usize = 10;
 
+    /// Whether every endpoint serves it: one that refuses has had too much.
+    pub(super) fn is_always_served(self) -> bool {
+        matches!(self, Self::Head | Self::Headers | Self::BlockLogs | Self::RangeLogs)
+    }
+
     /// Whether it is about the newest blocks: such are few, urgent, and best put to one endpoint.
     pub(super) fn is_about_heads(self) -> bool {
         matches!(self, Self::Head | Self::BlockLogs)
@@ -41,6 +46,11 @@ pub(super) trait Question: Sync {
     type Answer: Send;
 
     fn kind(&self) -> Kind;
+
+    /// How many calls it takes, as providers count them.
+    fn calls(&self) -> u32 {
+        1
+    }
 
     /// Puts it to one endpoint.
     fn put<'a>(&'a self, source: &'a dyn Source) -> Asked<'a, Self::Answer>;
@@ -80,6 +90,12 @@ pub(super) trait Question: Sync {
 
     /// The block that the answer shows the endpoint to have.
     fn shows(&self, _answer: &Self::Answer) -> Option<BlockRef> {
+        None
+    }
+
+    /// Why an endpoint that did not know is wrong, now that another knows; nothing where
+    /// it may just be a little behind.
+    fn contradiction(&self) -> Option<String> {
         None
     }
 }
@@ -156,8 +172,16 @@ impl Question for AskHeaders<'_> {
         Kind::Headers
     }
 
+    fn calls(&self) -> u32 {
+        u32::try_from(self.numbers.len()).unwrap_or(u32::MAX)
+    }
+
     fn put<'a>(&'a self, source: &'a dyn Source) -> Asked<'a, Self::Answer> {
         source.headers(self.numbers)
+    }
+
+    fn shows(&self, answer: &Self::Answer) -> Option<BlockRef> {
+        answer.iter().flatten().map(|header| header.block.block_ref()).max_by_key(|block| block.number)
     }
 
     fn is_unknown(&self, answer: &Self::Answer) -> bool {
@@ -229,6 +253,36 @@ impl Question for AskLogs<'_> {
         if let Some(blocks) = self.blocks() {
             other.observe(self.filter, blocks, answer.len() as u64);
         }
+    }
+}
+
+/// The logs of a block whose header is known: none are no answer where its bloom has some.
+pub(super) struct AskBlockLogs<'a> {
+    pub(super) header: &'a Header,
+    pub(super) filter: &'a LogFilter,
+}
+
+impl Question for AskBlockLogs<'_> {
+    type Answer = Vec<LogEvent>;
+
+    fn kind(&self) -> Kind {
+        Kind::BlockLogs
+    }
+
+    fn put<'a>(&'a self, source: &'a dyn Source) -> Asked<'a, Vec<LogEvent>> {
+        source.logs(LogSpan::Block(self.header.block.hash), self.filter)
+    }
+
+    fn is_unknown(&self, answer: &Vec<LogEvent>) -> bool {
+        answer.is_empty() && self.filter.may_match(&self.header.logs_bloom)
+    }
+
+    fn about(&self) -> Option<B256> {
+        Some(self.header.block.hash)
+    }
+
+    fn contradiction(&self) -> Option<String> {
+        Some(format!("it had no logs of block {}, which has some", self.header.block.number))
     }
 }
 

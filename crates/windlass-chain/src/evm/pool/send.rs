@@ -31,7 +31,7 @@ impl Inner {
         if !rests {
             match &said {
                 Ok(_) => member.health().succeeded(Kind::Send, turn.began, now),
-                Err(failure) => member.failed(failure, turn.began, now),
+                Err(failure) => member.failed(failure, (Kind::Send, 1), turn.began, now),
             }
         }
         match said {

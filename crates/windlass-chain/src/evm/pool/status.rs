@@ -17,6 +17,8 @@ pub struct EndpointStatus {
     pub left_out_ms: Option<u64>,
     /// Its last trouble, if it has not answered since.
     pub trouble: Option<String>,
+    /// How many calls a second it takes, once it has refused more.
+    pub calls_per_s: Option<f64>,
     /// How long its answers take, on average.
     pub latency_ms: Option<f64>,
     /// How many questions it has now.
@@ -44,7 +46,8 @@ impl EndpointStatus {
             place,
             healthy: health.is_well(now),
             left_out_ms: left_out.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
-            trouble: health.trouble.clone(),
+            trouble: health.trouble.clone().or_else(|| health.why_aside(now).map(str::to_owned)),
+            calls_per_s: health.rate.per_s(),
             latency_ms: health.overall.ms(),
             in_flight: health.in_flight(),
             concurrency: health.concurrency(now),

@@ -7,7 +7,7 @@ use windlass_core::event::LogEvent;
 use windlass_core::job::{JobFailure, NewJob};
 use windlass_core::name::LaneKey;
 use windlass_core::range::BlockRange;
-use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, LogSpan};
+use windlass_core::reader::{ChainError, ChainErrorKind, LogSpan};
 
 use super::{Backfilled, Backfiller, Range};
 use crate::collect::chain::{ADDED, Fact};
@@ -32,7 +32,7 @@ impl Backfiller {
                 self.split(&range, range.blocks.count() / 2).await
             }
             Ok(logs) => self.keep(&range, logs).await,
-            Err(error) => self.despair(&range, error).await,
+            Err(error) => self.handle_fetch_error(&range, error).await,
         }
     }
 
@@ -111,46 +111,32 @@ impl Backfiller {
         }
     }
 
-    /// An endpoint's refusal or failure. A range that is too large is split; while an
-    /// endpoint is not there at all, wants fewer requests, or is not so far yet, nothing is
-    /// held against the range; everything else counts. One that an endpoint only fails at,
-    /// while it answers other questions, is halved when it fails again: perhaps less is
-    /// not too much for it.
-    async fn despair(&mut self, range: &Range, error: ChainError) -> Result<Backfilled, CollectError> {
+    /// An endpoint's refusal or failure. A range that is too large is split. Any other
+    /// failure is the endpoint's, and the range waits for it, whole. Only a single block that
+    /// fails while another one passes has failed itself, and is given up in the end.
+    async fn handle_fetch_error(
+        &mut self,
+        range: &Range,
+        error: ChainError,
+    ) -> Result<Backfilled, CollectError> {
         let count = range.blocks.count();
         match error.kind {
             ChainErrorKind::RangeTooLarge { suggested } if count > 1 => {
                 let learned = self.chain.reader.range_size(&range.routing.filter);
                 let size = suggested.map_or(learned, |blocks| blocks.count()).min(count / 2);
-                return self.split(range, size.max(1)).await;
+                self.split(range, size.max(1)).await
             }
-            ChainErrorKind::RateLimited => return self.give_back(range, error).await,
-            ChainErrorKind::Unreachable if self.head().await.is_none() => {
-                return self.give_back(range, error).await;
-            }
-            // A range that took too long has taught the reader so.
-            ChainErrorKind::Unreachable if count > 1 => {
-                let learned = self.chain.reader.range_size(&range.routing.filter);
-                if learned < count {
-                    return self.split(range, learned.max(1)).await;
-                }
-                if range.job.attempt > 1 {
-                    return self.split(range, count / 2).await;
-                }
-            }
-            // It was final already: the endpoint has fallen behind, or another answers.
-            ChainErrorKind::UnknownBlock if self.head().await.is_none_or(|head| head < range.blocks.to) => {
-                return self.give_back(range, error).await;
-            }
-            _ => {}
+            ChainErrorKind::RateLimited => self.give_back(range, error).await,
+            _ if count == 1 && self.neighbour_passes(range).await => self.fail(range, &error.message).await,
+            _ => self.give_back(range, error).await,
         }
-        self.fail(range, &error.message).await
     }
 
-    /// The newest block that the endpoint knows; `None` if it does not even know that.
-    async fn head(&self) -> Option<u64> {
-        let newest = self.chain.reader.header(BlockTag::Latest).await.ok().flatten();
-        newest.map(|header| header.block.number)
+    /// Whether the endpoint has the logs of a block beside this one.
+    async fn neighbour_passes(&self, range: &Range) -> bool {
+        let block = range.blocks.from.checked_sub(1).unwrap_or(range.blocks.to + 1);
+        let span = LogSpan::Range(BlockRange { from: block, to: block });
+        self.chain.reader.logs(span, &range.routing.filter).await.is_ok()
     }
 
     async fn give_back(&self, range: &Range, error: ChainError) -> Result<Backfilled, CollectError> {

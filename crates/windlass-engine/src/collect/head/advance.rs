@@ -1,54 +1,177 @@
-//! Stores the blocks that stand on the last stored one.
+//! Stores the blocks that follow the last stored one.
+//!
+//! Logs are read for every block whose header is known; then the blocks that are complete,
+//! from the first on, are committed together. A question that fails keeps back its own
+//! blocks and those behind them, and nothing else.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use tokio::time::Instant;
 use windlass_core::chain::{Address, BlockHeader};
 use windlass_core::commit::{Commit, Write};
 use windlass_core::cursor::CursorRule;
 use windlass_core::event::LogEvent;
-use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan};
+use windlass_core::reader::{ChainError, ChainErrorKind, Header};
 use windlass_core::route::Sorted;
+use windlass_core::table::Identifier;
 
+use super::read_ahead::read_logs;
 use super::{Followed, Follower, Step, Whom};
 use crate::collect::chain::{ADDED, Fact};
-use crate::collect::children::Children;
+use crate::collect::children::{Children, Creations};
 use crate::collect::error::CollectError;
 use crate::collect::ledger;
 use crate::collect::routing::{self, Routing};
 
-/// A step ends early at this many logs, so that its commit stays within bounds.
+/// A commit holds no more logs, unless one block alone has more.
 const MAX_LOGS_PER_STEP: usize = 20_000;
-/// A step ends early when this share of the lease has passed, so that it commits in time.
-const LEASE_SHARE_PER_STEP: u32 = 3;
+/// So many block times, and no less than this many seconds, a block without logs is doubted
+/// where its bloom may have some and the chain's blooms are not known to be right.
+const DOUBT_BLOCKS: u32 = 10;
+const MIN_DOUBT_S: u64 = 10;
 
-/// Blocks in a row, and what their logs became.
-struct Run {
-    headers: Vec<BlockHeader>,
-    sorted: Sorted,
-    events: usize,
-    /// The contracts that were created, up to the last of these blocks.
-    children: Children,
-}
+/// What creates contracts, by the index that follows them.
+type CreationsByIndex = BTreeMap<Identifier, Creations>;
 
 impl Follower {
+    /// Reads what is missing, and stores what is complete. An error is given where nothing
+    /// could be stored because of it.
     pub(super) async fn advance(&mut self, step: &Step) -> Result<Followed, CollectError> {
-        let run = self.read_run(step).await?;
-        let Some(newest) = run.headers.last().map(BlockHeader::block_ref) else {
-            return Ok(Followed::Idle);
-        };
-        let advanced = Followed::Advanced { blocks: run.headers.len() as u64, events: run.events as u64 };
+        let logs_error = self.read_missing_logs(step).await?;
+        let done = self.store_complete(step).await?;
+        let error = step.header_error.clone().or(logs_error);
+        match (done, error) {
+            (Followed::Idle, Some(error)) => Err(error.into()),
+            (done, Some(error)) => {
+                let chain = self.chain.options.chain;
+                tracing::debug!(%chain, %error, "some of the next blocks could not be read yet");
+                Ok(done)
+            }
+            (done, None) => Ok(done),
+        }
+    }
+
+    /// Asks for the logs of every block that was read without them.
+    async fn read_missing_logs(&mut self, step: &Step) -> Result<Option<ChainError>, CollectError> {
+        let chain = self.chain.clone();
+        let collected = || step.plan.collected().map(|(id, _)| id);
+        let creations = chain.catalog.creations(collected());
+        let mut children = chain.children(collected()).await?;
+        if !creations.is_empty() {
+            // Contracts may have become known since.
+            self.read_ahead.forget_logs();
+        }
+        while let Some((routing, headers)) = self.next_run(step, &children) {
+            if routing.tables.is_empty() {
+                headers.iter().for_each(|header| self.keep(header, &routing, Vec::new()));
+                continue;
+            }
+            let read = read_logs(&*chain.reader, &headers, &routing.filter, &self.blooms).await;
+            if let Some(number) = read.replaced {
+                self.read_ahead.drop_from(number);
+            }
+            let mut logs: BTreeMap<u64, Vec<LogEvent>> =
+                read.logs.into_iter().map(|(block, logs)| (block.number, logs)).collect();
+            let mut is_grown = false;
+            for header in &headers {
+                let Some(logs) = logs.remove(&header.block.number) else {
+                    // Contracts that it creates may have logs in the next ones.
+                    if creations.is_empty() { continue } else { break }
+                };
+                if grow(&mut children, &creations, &routing, &logs) {
+                    is_grown = true;
+                    break;
+                }
+                self.keep(header, &routing, logs);
+            }
+            if let Some(error) = read.error {
+                return Ok(self.unless_doubted_for_long(&headers, &routing, error));
+            }
+            if read.replaced.is_some() && !is_grown {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next blocks without logs that share a router, those of contracts created up to
+    /// here included.
+    fn next_run(&mut self, step: &Step, children: &Children) -> Option<(Arc<Routing>, Vec<Header>)> {
+        let missing: Vec<Header> = self.read_ahead.without_logs().cloned().collect();
+        let first = missing.first()?.block.number;
+        let routing = self.routing_with(&step.plan, Whom::Followed, first, children.clone());
+        let headers: Vec<Header> = missing
+            .into_iter()
+            .take_while(|header| {
+                let number = header.block.number;
+                let other = self.routing_with(&step.plan, Whom::Followed, number, children.clone());
+                Arc::ptr_eq(&routing, &other)
+            })
+            .collect();
+        Some((routing, headers))
+    }
+
+    fn keep(&mut self, header: &Header, routing: &Arc<Routing>, logs: Vec<LogEvent>) {
+        if self.blooms.saw(header, &logs) {
+            let (chain, block) = (self.chain.options.chain, header.block.number);
+            tracing::warn!(%chain, block, "the chain's blooms do not hold all logs: every block is asked for its logs");
+            self.blooms_changed = true;
+        }
+        if self.blooms.wants_proof() && !header.logs_bloom.is_zero() {
+            self.bloom_candidate = Some(header.clone());
+        }
+        self.read_ahead.keep_logs(header.block.block_ref(), routing, logs);
+    }
+
+    /// A block that has no logs, although its bloom speaks of some, is doubted for a while. On
+    /// a chain whose blooms are not known to be right it is then taken as it is: the second
+    /// look at final blocks sees it again.
+    fn unless_doubted_for_long(
+        &mut self,
+        headers: &[Header],
+        routing: &Arc<Routing>,
+        error: ChainError,
+    ) -> Option<ChainError> {
+        let first = headers.iter().find(|header| self.read_ahead.lacks_logs(header.block.block_ref()))?;
+        if error.kind != ChainErrorKind::UnknownBlock || self.blooms.is_proven() {
+            return Some(error);
+        }
+        let now = Instant::now();
+        let doubted = self.doubted.filter(|(block, _)| *block == first.block.hash);
+        let (_, since) = *self.doubted.insert(doubted.unwrap_or((first.block.hash, now)));
+        let patience = self.polls.block_time() * DOUBT_BLOCKS;
+        if now.duration_since(since) < patience.max(std::time::Duration::from_secs(MIN_DOUBT_S)) {
+            return Some(error);
+        }
+        let (chain, block) = (self.chain.options.chain, first.block.number);
+        tracing::warn!(%chain, block, %error, "a block is taken without logs; it is looked at again once it is final");
+        self.read_ahead.keep_logs(first.block.block_ref(), routing, Vec::new());
+        None
+    }
+
+    /// Commits the blocks that are complete: rows, headers, cursor and message together.
+    async fn store_complete(&mut self, step: &Step) -> Result<Followed, CollectError> {
+        let complete = self.read_ahead.complete(MAX_LOGS_PER_STEP);
+        let (mut sorted, mut headers) = (Sorted::default(), Vec::with_capacity(complete.len()));
+        for read in &complete {
+            if let Some((routing, logs)) = &read.logs {
+                routing.sort(logs, &mut sorted);
+                headers.push(read.header.block);
+            }
+        }
+        let Some(newest) = headers.last().map(BlockHeader::block_ref) else { return Ok(Followed::Idle) };
+        let (blocks, events) = (headers.len(), sorted.row_count() + sorted.raw.len());
         let mut writes = vec![Write::AdvanceCursor {
             name: self.chain.names.head.clone(),
             to: ledger::at(newest),
             rule: CursorRule::Identified,
         }];
-        if run.events > 0 {
-            let generation = self.chain.generation().await?;
-            let (from_block, events) = (step.position.number + 1, run.events);
+        if events > 0 {
             let fact = Fact {
                 by: String::new(),
-                generation,
-                from_block,
+                generation: self.chain.generation().await?,
+                from_block: step.position.number + 1,
                 to_block: None,
                 head: newest,
                 events,
@@ -56,113 +179,39 @@ impl Follower {
             };
             writes.push(Write::Publish(vec![self.chain.message(ADDED, &fact)]));
         }
-        writes.extend(routing::writes(run.sorted));
-        writes.push(Write::Blocks { chain: self.chain.options.chain, headers: run.headers });
+        writes.extend(routing::writes(sorted));
+        writes.push(Write::Blocks { chain: self.chain.options.chain, headers });
         writes.push(self.seen(step)?);
         // What was read from a chain can be read again.
         self.chain.store.commit(Commit::of(writes).under_lease(&step.lease).relaxed()).await?;
-        Ok(advanced)
+        self.read_ahead.stored(blocks);
+        self.stored_up_to = newest.number;
+        Ok(Followed::Advanced { blocks: blocks as u64, events: events as u64 })
     }
 
-    /// Where the chain was seen, for whoever asks.
+    /// Where the chain was seen, for those who ask.
     pub(super) fn seen(&self, step: &Step) -> Result<Write, CollectError> {
         let key = self.chain.names.sight.clone();
         let text = serde_json::to_string(&step.sight).map_err(|error| CollectError::strange(&key, error))?;
         Ok(Write::PutState { key, value: Some(text) })
     }
-
-    async fn read_run(&mut self, step: &Step) -> Result<Run, CollectError> {
-        let begun = tokio::time::Instant::now();
-        let chain = self.chain.clone();
-        let options = &chain.options;
-        let children = chain.children(step.plan.collected().map(|(id, _)| id)).await?;
-        let mut run = Run { headers: Vec::new(), sorted: Sorted::default(), events: 0, children };
-        let mut last = step.position;
-        while run.headers.len() < options.max_blocks_per_step as usize
-            && run.events < MAX_LOGS_PER_STEP
-            && begun.elapsed() < options.lease_ttl / LEASE_SHARE_PER_STEP
-        {
-            let next = chain.reader.header(BlockTag::Number(last.number + 1)).await?;
-            let Some(header) = next.filter(|header| header.block.follows(&last)) else { break };
-            match self.read_block(step, &header, &mut run.children).await {
-                Ok((routing, logs)) => run.take(&routing, &logs),
-                // The block was reorganised away between the two questions, or the node lags.
-                Err(CollectError::Chain(error))
-                    if error.kind == ChainErrorKind::UnknownBlock && !run.headers.is_empty() =>
-                {
-                    break;
-                }
-                Err(error) => return Err(error),
-            }
-            last = header.block.block_ref();
-            run.headers.push(header.block);
-        }
-        Ok(run)
-    }
-
-    /// A block's logs, those of contracts that were created in it included.
-    async fn read_block(
-        &mut self,
-        step: &Step,
-        header: &Header,
-        children: &mut Children,
-    ) -> Result<(Arc<Routing>, Vec<LogEvent>), CollectError> {
-        let chain = self.chain.clone();
-        let creations = chain.catalog.creations(step.plan.collected().map(|(id, _)| id));
-        loop {
-            let routing =
-                self.routing_with(&step.plan, Whom::Followed, header.block.number, children.clone());
-            if routing.tables.is_empty() {
-                return Ok((routing, Vec::new()));
-            }
-            let logs = logs_of(&*chain.reader, header, &routing.filter).await?;
-            if creations.is_empty() {
-                return Ok((routing, logs));
-            }
-            let sorted = routing.sorted(&logs);
-            let mut grew = false;
-            for (name, creations) in &creations {
-                let known = children.entry(name.clone()).or_insert_with(|| Arc::new([]));
-                let told = sorted.tables.iter().flat_map(|rows| creations.children_in(rows));
-                let new: Vec<Address> = told.filter(|child| !known.contains(child)).collect();
-                if !new.is_empty() {
-                    *known = known.iter().copied().chain(new).collect();
-                    grew = true;
-                }
-            }
-            if !grew {
-                return Ok((routing, logs));
-            }
-        }
-    }
 }
 
-impl Run {
-    fn take(&mut self, routing: &Routing, logs: &[LogEvent]) {
-        routing.sort(logs, &mut self.sorted);
-        self.events = self.sorted.row_count() + self.sorted.raw.len();
+/// Adds the contracts that a block's logs create; says whether there are new ones.
+fn grow(children: &mut Children, creations: &CreationsByIndex, routing: &Routing, logs: &[LogEvent]) -> bool {
+    if creations.is_empty() {
+        return false;
     }
-}
-
-/// A block's logs. A node that lags may answer with none for a block that it
-/// does not have; where the header's bloom speaks against that, all logs of the
-/// block are asked for: they cannot be none.
-pub(in crate::collect) async fn logs_of(
-    reader: &dyn ChainReader,
-    header: &Header,
-    filter: &LogFilter,
-) -> Result<Vec<LogEvent>, ChainError> {
-    let span = LogSpan::Block(header.block.hash);
-    let logs = reader.logs(span, filter).await?;
-    if !logs.is_empty() || !filter.may_match(&header.logs_bloom) {
-        return Ok(logs);
+    let sorted = routing.sorted(logs);
+    let mut is_grown = false;
+    for (name, creations) in creations {
+        let known = children.entry(name.clone()).or_insert_with(|| Arc::new([]));
+        let created = sorted.tables.iter().flat_map(|rows| creations.children_in(rows));
+        let new: Vec<Address> = created.filter(|child| !known.contains(child)).collect();
+        if !new.is_empty() {
+            *known = known.iter().copied().chain(new).collect();
+            is_grown = true;
+        }
     }
-    let mut all = reader.logs(span, &LogFilter::default()).await?;
-    if all.is_empty() {
-        let told =
-            format!("the endpoint has no logs for block {}, whose bloom has some", header.block.number);
-        return Err(ChainError::new(ChainErrorKind::UnknownBlock, told));
-    }
-    all.retain(|log| filter.matches(log));
-    Ok(all)
+    is_grown
 }

@@ -4,7 +4,9 @@ use windlass_core::error::StoreError;
 use windlass_core::lease::Lease;
 use windlass_core::time::Timestamp;
 
-use super::Follower;
+use tokio::time::Instant;
+
+use super::{Follower, LEASE_SHARE};
 use crate::collect::error::CollectError;
 
 impl Follower {
@@ -20,10 +22,16 @@ impl Follower {
 
     pub(super) async fn take_lease(&mut self) -> Result<Option<Lease>, CollectError> {
         let (names, options) = (&self.chain.names, &self.chain.options);
+        let is_young = self.leased.is_some_and(|leased| leased.elapsed() < options.lease_ttl / LEASE_SHARE);
+        if is_young && self.lease.is_some() {
+            return Ok(self.lease.clone());
+        }
+        let asked = Instant::now();
         let taken = self.chain.store.acquire_lease(&names.lease, &options.owner, options.lease_ttl).await?;
         match &taken {
             Some(_) => {
                 self.lease.clone_from(&taken);
+                self.leased = Some(asked);
                 self.chain.pulse.hold(taken.clone());
                 if self.waits_for.take().is_some() {
                     tracing::info!(chain = %options.chain, "this process collects the chain now");

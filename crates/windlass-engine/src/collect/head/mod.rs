@@ -1,16 +1,33 @@
 //! Follows the head of one chain, and keeps its plan.
 //!
-//! A step looks at the block behind the cursor. If it stands on the last stored
-//! block, its logs are asked for by its hash, and logs, header, cursor and an
-//! outbox message are committed together under the chain's lease. If it does not,
-//! the chain was reorganised: the step goes back to the common ancestor, and
-//! everything above is taken back in one commit. What lies so far behind that
-//! ranges are faster is left to a campaign.
+//! ```text
+//! poll ─► headers of the next blocks ─► their logs ─► commit what is complete, from the first on
+//!             │ the first one follows another block than the last stored one
+//!             └─► go back to the common ancestor: everything above is taken back in one commit
+//! ```
+//!
+//! Headers and logs are read ahead for many blocks at once, and kept until they are stored.
+//! Rows, headers, cursor and an outbox message are committed together under the chain's
+//! lease. What lies so far behind that ranges are faster is left to a campaign.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | this | a step, and the pauses between steps |
+//! | `poll` | when the chain is asked for its newest block |
+//! | `read_ahead` | blocks that were read and are not stored yet |
+//! | `bloom` | whether a header's bloom can be relied on |
+//! | `advance` | storing the blocks that are complete |
+//! | `reorg`, `ancestor` | taking back what the chain does not have any more |
+//! | `recheck` | a second look at blocks that have become final |
+//! | `plan`, `lease` | which sources need which blocks; who follows the chain |
 
 mod advance;
 mod ancestor;
+mod bloom;
 mod lease;
 mod plan;
+mod poll;
+mod read_ahead;
 mod recheck;
 mod reorg;
 
@@ -20,15 +37,18 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use windlass_core::chain::BlockRef;
+use windlass_core::chain::{B256, BlockRef};
+use windlass_core::commit::{Commit, Write};
 use windlass_core::error::RetryAdvice;
 use windlass_core::lease::Lease;
 use windlass_core::mode::Mode;
 use windlass_core::name::Owner;
 use windlass_core::plan::{Plan, Source, SourceId};
-use windlass_core::reader::BlockTag;
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, Header, LogFilter, LogSpan};
 
-pub(super) use self::advance::logs_of;
+use self::bloom::BloomTrust;
+use self::poll::Polls;
+use self::read_ahead::{Link, ReadAhead};
 use super::chain::CollectedChain;
 use super::children::Children;
 use super::error::CollectError;
@@ -79,10 +99,29 @@ pub enum Followed {
 pub struct Follower {
     chain: Arc<CollectedChain>,
     lease: Option<Lease>,
-    mode: Mode,
+    /// When the lease was last taken or extended.
+    leased: Option<Instant>,
     /// What sorts the logs, and what it was made for.
     routing: Option<(RoutingKey, Arc<Routing>)>,
     heads: Option<watch::Receiver<Option<u64>>>,
+    polls: Polls,
+    /// What the last poll saw.
+    seen: Option<(Sight, Header)>,
+    read_ahead: ReadAhead,
+    /// The plan that the logs read ahead are sorted by.
+    read_for: u64,
+    /// The last block that this process has stored.
+    stored_up_to: u64,
+    /// Whether the chain's blooms can be relied on, once that was read from the store.
+    blooms: BloomTrust,
+    has_blooms: bool,
+    blooms_changed: bool,
+    /// A block whose logs would show whether blooms are exact.
+    bloom_candidate: Option<Header>,
+    /// A block whose logs do not fit its bloom, and since when.
+    doubted: Option<(B256, Instant)>,
+    /// How many steps in a row failed because of the endpoints.
+    failures: u32,
     /// A second look is at no more blocks: fewer after each that failed.
     look_blocks: u64,
     /// How many steps in a row had new blocks.
@@ -90,6 +129,28 @@ pub struct Follower {
     /// Who was last seen to hold the chain instead.
     waits_for: Option<Owner>,
 }
+
+/// What a step asks the chain about itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// Its newest and its last final block.
+    Everything,
+    /// Its newest block.
+    Newest,
+    /// Nothing: what was seen last is new enough.
+    Nothing,
+}
+
+/// While another process holds the chain, its lease is asked for this often.
+const NOT_OURS_PAUSE: Duration = Duration::from_secs(1);
+/// The first pause after a failure of the endpoints; it doubles with each in a row.
+const FIRST_BACKOFF: Duration = Duration::from_millis(50);
+/// The longest such pause.
+const MAX_BACKOFF: Duration = Duration::from_secs(5);
+/// The lease is extended when this share of it has passed.
+const LEASE_SHARE: u32 = 4;
+/// With more blocks known than a step takes, the chain is not asked for newer ones for so long.
+const MAX_LOOK_AGE: Duration = Duration::from_secs(5);
 
 /// A head that never stands still does not keep the house from being kept.
 const MAX_BUSY_STEPS: u32 = 16;
@@ -128,6 +189,8 @@ struct Step {
     /// Whether the chain was seen to have the last stored block. Otherwise the node lags,
     /// or is on a branch that is too short to tell.
     is_confirmed: bool,
+    /// Why not all of the next headers could be read.
+    header_error: Option<ChainError>,
 }
 
 impl Step {
@@ -142,16 +205,27 @@ impl Follower {
     /// A follower that has not begun. `heads` says when there is a new block, where
     /// somebody knows; it looks by itself all the same.
     pub fn new(chain: Arc<CollectedChain>, heads: Option<watch::Receiver<Option<u64>>>) -> Self {
-        let (lease, waits_for, routing) = (None, None, None);
+        let polls = Polls::new(chain.options.realtime_interval);
         Self {
             chain,
-            lease,
-            mode: Mode::default(),
-            routing,
+            lease: None,
+            leased: None,
+            routing: None,
             heads,
+            polls,
+            seen: None,
+            read_ahead: ReadAhead::default(),
+            read_for: 0,
+            stored_up_to: 0,
+            blooms: BloomTrust::default(),
+            has_blooms: false,
+            blooms_changed: false,
+            bloom_candidate: None,
+            doubted: None,
+            failures: 0,
             look_blocks: u64::MAX,
             busy_steps: 0,
-            waits_for,
+            waits_for: None,
         }
     }
 
@@ -165,34 +239,44 @@ impl Follower {
         result
     }
 
-    /// Does one unit of work.
+    /// Does one unit of work, after a look at the chain and at the lease.
     pub async fn step(&mut self) -> Result<Followed, CollectError> {
+        self.leased = None;
+        self.step_after(Look::Everything).await
+    }
+
+    async fn step_after(&mut self, look: Look) -> Result<Followed, CollectError> {
         let began = Instant::now();
-        let done = self.stride().await;
+        let done = self.step_inner(look).await;
         self.chain.pulse.followed(began, done.as_ref().err());
+        if matches!(done, Err(CollectError::Store(_))) {
+            self.leased = None;
+        }
         done
     }
 
-    async fn stride(&mut self) -> Result<Followed, CollectError> {
+    async fn step_inner(&mut self, look: Look) -> Result<Followed, CollectError> {
         let Some(lease) = self.take_lease().await? else { return Ok(Followed::NotOurs) };
         let chain = self.chain.clone();
-        let sight = chain.sight().await?;
+        let (sight, newest) = self.look(look).await?;
         let plan = ledger::plan(&*chain.store, &chain.names).await?;
         let Some(position) = ledger::block(&*chain.store, &chain.names.head).await? else {
             return self.begin(&lease, &sight, &plan).await;
         };
-        let on_chain = self.is_canonical(&position).await?;
-        let step = Step { lease, sight, plan, position, is_confirmed: on_chain == Some(true) };
+        self.stored_up_to = position.number;
+        self.prepare(plan.version).await?;
+        let behind = sight.finalized.number.saturating_sub(position.number);
+        let is_far = Mode::is_past(behind, chain.options.batch_size);
+        let (on_chain, header_error) = self.find_next(position, &newest, is_far).await?;
+        let is_confirmed = on_chain == Some(true);
+        let step = Step { lease, sight, plan, position, is_confirmed, header_error };
         if on_chain == Some(false) {
             return self.go_back(&step).await;
         }
         if let Some(planned) = self.replan(&step).await? {
             return Ok(planned);
         }
-        let lag = sight.latest.number.saturating_sub(position.number);
-        self.mode = self.mode.after(lag, chain.options.batch_size);
-        let behind = sight.finalized.number.saturating_sub(position.number);
-        if Mode::is_past(behind, chain.options.batch_size) {
+        if is_far {
             return self.jump(&step).await;
         }
         if self.busy_steps >= MAX_BUSY_STEPS && step.is_confirmed {
@@ -209,12 +293,89 @@ impl Follower {
         }
     }
 
+    /// Looks at the chain, or at what was seen of it last.
+    async fn look(&mut self, look: Look) -> Result<(Sight, Header), CollectError> {
+        let known_final = match (look, &self.seen) {
+            (Look::Nothing, Some(seen)) => return Ok(seen.clone()),
+            (Look::Newest, Some((sight, _))) => Some(sight.finalized),
+            _ => None,
+        };
+        self.polls.start(known_final.is_none(), Instant::now());
+        let seen = self.chain.look(known_final).await?;
+        self.polls.seen(&seen.0, Instant::now());
+        self.seen = Some(seen.clone());
+        Ok(seen)
+    }
+
+    /// Reads what is known of the chain's blooms, and forgets logs that were sorted for
+    /// another plan.
+    async fn prepare(&mut self, plan_version: u64) -> Result<(), CollectError> {
+        if !self.has_blooms {
+            let key = &self.chain.names.blooms;
+            self.blooms = ledger::read(&*self.chain.store, key).await?.unwrap_or_default();
+            self.has_blooms = true;
+        }
+        if self.read_for != plan_version {
+            self.read_ahead.forget_logs();
+            self.read_for = plan_version;
+        }
+        Ok(())
+    }
+
+    /// Reads the headers of the next blocks, and so finds out whether the chain still has the
+    /// last stored block; `None` if that cannot be told. Far behind, that alone is asked.
+    async fn find_next(
+        &mut self,
+        position: BlockRef,
+        newest: &Header,
+        is_far: bool,
+    ) -> Result<(Option<bool>, Option<ChainError>), CollectError> {
+        if newest.block.block_ref() == position {
+            return Ok((Some(true), None));
+        }
+        if is_far || newest.block.number <= position.number {
+            return Ok((self.is_canonical(&position).await?, None));
+        }
+        let max_blocks = u64::from(self.chain.options.max_blocks_per_step);
+        let reader = self.chain.reader.clone();
+        let (link, error) = self.read_ahead.read_headers(&*reader, position, newest, max_blocks).await;
+        match link {
+            Link::Follows => Ok((Some(true), error)),
+            Link::Nothing => Err(error.unwrap_or_else(|| lacks_next(position, newest)).into()),
+            Link::Broken => match self.is_canonical(&position).await? {
+                Some(true) => Err(does_not_follow(position).into()),
+                found => Ok((found, None)),
+            },
+        }
+    }
+
     /// What has time: campaigns that are over, and blocks that have become final.
     async fn keep_house(&mut self, step: &Step) -> Result<Followed, CollectError> {
+        self.prove_blooms(step).await?;
         match self.retire(step).await? {
             Some(planned) => Ok(planned),
             None => self.recheck(step).await,
         }
+    }
+
+    /// Compares a block's bloom with all its logs, until enough is known of the chain's blooms.
+    async fn prove_blooms(&mut self, step: &Step) -> Result<(), CollectError> {
+        if let Some(header) = self.bloom_candidate.take().filter(|_| self.blooms.wants_proof()) {
+            let span = LogSpan::Block(header.block.hash);
+            // What cannot be asked now shows with another block.
+            if let Ok(logs) = self.chain.reader.logs(span, &LogFilter::default()).await {
+                self.blooms_changed |= self.blooms.saw_all(&header, &logs);
+            }
+        }
+        if self.blooms_changed {
+            let key = self.chain.names.blooms.clone();
+            let text =
+                serde_json::to_string(&self.blooms).map_err(|error| CollectError::strange(&key, error))?;
+            let note = vec![Write::PutState { key, value: Some(text) }];
+            self.chain.store.commit(Commit::of(note).under_lease(&step.lease).relaxed()).await?;
+            self.blooms_changed = false;
+        }
+        Ok(())
     }
 
     /// Whether the chain still has the last stored block; `None` from a node that does
@@ -245,13 +406,55 @@ impl Follower {
         routing
     }
 
-    /// How long to wait with nothing to do.
-    fn interval(&self) -> Duration {
-        match self.mode {
-            Mode::Historical => self.chain.options.historical_interval,
-            Mode::Realtime => self.chain.options.realtime_interval,
+    /// What the next step asks.
+    fn next_look(&self, now: Instant) -> Look {
+        let Some((_, newest)) = &self.seen else { return Look::Everything };
+        let due_in = self.polls.due_in(now);
+        let step = u64::from(self.chain.options.max_blocks_per_step);
+        let is_behind = newest.block.number >= self.stored_up_to.saturating_add(step);
+        if !due_in.is_zero() || (is_behind && !self.polls.is_older(MAX_LOOK_AGE, now)) {
+            return Look::Nothing;
+        }
+        if self.polls.wants_finality(now) { Look::Everything } else { Look::Newest }
+    }
+
+    /// How long to wait after a step.
+    fn pause_after(&self, done: Followed) -> Duration {
+        let until_due = self.polls.due_in(Instant::now());
+        let newest = self.seen.as_ref().map_or(0, |(_, newest)| newest.block.number);
+        match done {
+            Followed::NotOurs => NOT_OURS_PAUSE,
+            Followed::Idle => until_due,
+            // Endpoints that disagree for ever are not asked without a pause.
+            Followed::Rechecked { mended: 1.., .. } => self.polls.interval(),
+            Followed::Advanced { .. } if self.stored_up_to >= newest => until_due,
+            _ => Duration::ZERO,
         }
     }
+
+    /// How long to wait after another failure of the endpoints.
+    fn backoff(&mut self) -> Duration {
+        let doublings = self.failures.min(MAX_BACKOFF_DOUBLINGS);
+        self.failures += 1;
+        (FIRST_BACKOFF * (1 << doublings)).min(MAX_BACKOFF)
+    }
+}
+
+/// More doublings than these reach the longest pause.
+const MAX_BACKOFF_DOUBLINGS: u32 = 8;
+
+fn lacks_next(position: BlockRef, newest: &Header) -> ChainError {
+    let (next, newest) = (position.number + 1, newest.block.number);
+    let message = format!("no endpoint has block {next}, although the newest is {newest}");
+    ChainError::new(ChainErrorKind::UnknownBlock, message)
+}
+
+fn does_not_follow(position: BlockRef) -> ChainError {
+    let next = position.number + 1;
+    let message = format!(
+        "block {next} names another parent than block {position}, which is stored and which the chain has"
+    );
+    ChainError::new(ChainErrorKind::Malformed, message)
 }
 
 impl Paced for Follower {
@@ -259,23 +462,30 @@ impl Paced for Follower {
     type Error = CollectError;
 
     async fn pace(&mut self) -> Result<Duration, CollectError> {
-        match self.step().await? {
-            // Endpoints that disagree for ever are not asked without a pause.
-            Followed::Idle | Followed::NotOurs | Followed::Rechecked { mended: 1.., .. } => {
-                return Ok(self.interval());
+        let look = self.next_look(Instant::now());
+        match self.step_after(look).await {
+            Ok(done) => {
+                self.failures = 0;
+                if matches!(done, Followed::Planned | Followed::Jumped { .. }) {
+                    self.chain.replanned.send_modify(|changes| *changes += 1);
+                }
+                Ok(self.pause_after(done))
             }
-            Followed::Planned | Followed::Jumped { .. } => {
-                self.chain.replanned.send_modify(|changes| *changes += 1);
+            // The reporter says when the chain cannot be followed and when it can again.
+            Err(CollectError::Chain(error)) => {
+                let (chain, pause) = (self.chain.options.chain, self.backoff());
+                tracing::debug!(%chain, %error, ?pause, "the head was not followed");
+                Ok(pause)
             }
-            _ => {}
+            Err(error) => Err(error),
         }
-        Ok(Duration::ZERO)
     }
 
     async fn wake(&mut self) {
         if let Some(heads) = &mut self.heads
             && heads.changed().await.is_ok()
         {
+            self.polls.wake();
             return;
         }
         std::future::pending().await

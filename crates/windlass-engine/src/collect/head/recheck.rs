@@ -11,7 +11,6 @@ use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, LogSpan};
 
-use super::advance::logs_of;
 use super::{Followed, Follower, Step};
 use crate::collect::compare;
 use crate::collect::error::CollectError;
@@ -77,7 +76,7 @@ impl Follower {
             Err(ChainError { kind: ChainErrorKind::RangeTooLarge { .. }, .. }) if blocks.count() == 1 => {
                 let header = reader.header(BlockTag::Number(blocks.from)).await?;
                 let header = header.ok_or_else(|| unknown(blocks.from))?;
-                logs_of(reader, &header, &routing.filter).await
+                reader.block_logs(&header, &routing.filter).await
             }
             answer => answer,
         }
@@ -119,7 +118,7 @@ impl Follower {
         for number in blocks {
             let header = self.chain.reader.header(BlockTag::Number(*number)).await?;
             let header = header.ok_or_else(|| unknown(*number))?;
-            let logs = logs_of(&*self.chain.reader, &header, &routing.filter).await?;
+            let logs = self.chain.reader.block_logs(&header, &routing.filter).await?;
             let sorted = routing.sorted(&logs);
             let span = BlockRange { from: *number, to: *number };
             if compare::differing_blocks(&*self.chain.store, self.chain.options.chain, routing, span, &sorted)

@@ -75,6 +75,10 @@ impl ChainReader for Watched {
         self.heard(self.inner.logs(span, filter)).await
     }
 
+    async fn block_logs(&self, header: &Header, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
+        self.prompt(self.inner.block_logs(header, filter)).await
+    }
+
     async fn receipts(&self, block: &BlockHeader) -> Result<Option<Receipts>, ChainError> {
         self.heard(self.inner.receipts(block)).await
     }

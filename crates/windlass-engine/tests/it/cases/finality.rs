@@ -19,7 +19,8 @@ async fn where_a_chain_stands_is_told_by_tag_or_by_depth() {
     let chain = Arc::new(SimChain::with_finality(0, 5));
     chain.mine(20, 0);
     let reader = Scripted::new(Arc::new(Endpoint::new(chain.clone(), 0)));
-    let stands = |finality| Sight::of(&reader, finality);
+    let reader = &reader;
+    let stands = |finality| async move { Sight::look(reader, finality, None).await.map(|(sight, _)| sight) };
     for (finality, block) in [
         (Finality::Finalized, 15),
         (Finality::Safe, 15),
@@ -68,15 +69,21 @@ pub(super) async fn rows_are_told_by_finality_and_by_blocks_on_top(kind: Kind) {
     }
 }
 
-pub(super) async fn only_final_blocks_are_asked_for_in_ranges(kind: Kind) {
+/// Above finality a range is asked for by the head alone, which has the headers to check it by.
+pub(super) async fn the_past_ends_at_the_last_final_block(kind: Kind) {
     let stage = Stage::new(kind, 5).await;
     stage.reader.learn(7);
     let mut collector = stage.collector("a", &Orders::default());
     for head in [40, 41, 44, 90, 91] {
         stage.mine_up_to(head);
         collector.settle().await;
+        stage.mine_up_to(head + 30);
+        collector.follow().await;
+        stage.reader.asked();
+        collector.work_off().await;
         let last = stage.reader.asked().iter().map(|range| range.to).max();
-        assert!(last.is_some_and(|last| last <= stage.chain.finalized()), "{last:?} at {head}");
+        assert!(last.is_none_or(|last| last <= stage.chain.finalized()), "{last:?} at {head}");
+        collector.settle().await;
     }
     stage.assert_complete(&Orders::default()).await;
 }

@@ -72,18 +72,21 @@ pub(super) async fn a_block_that_is_refused_by_itself_is_given_up_and_can_be_ret
     assert_eq!((stage.jobs(false).await, stage.jobs(true).await), (vec![], vec![]));
 }
 
+/// Whatever else an endpoint answers, the range is not to blame: it waits, whole.
 pub(super) async fn another_refusal_leaves_the_range_as_it_is(kind: Kind) {
     let stage = Stage::new(kind, 3).await;
     let mut collector = twenty_blocks(&stage).await;
-    stage.reader.judge(|_| Some(ChainError::new(ChainErrorKind::Malformed, "an unrelated error")));
     let whole = BlockRange { from: 1, to: 20 };
-    assert_eq!(collector.backfill().await, Backfilled::Failed { blocks: whole });
-    stage.clock.advance_ms(10);
-    assert_eq!(collector.backfill().await, Backfilled::Failed { blocks: whole });
+    for kind in [ChainErrorKind::Malformed, ChainErrorKind::Refused, ChainErrorKind::Unreachable] {
+        stage.reader.judge(move |_| Some(ChainError::new(kind, "an unrelated error")));
+        for _ in 0..20 {
+            collector.backfiller.step().await.expect_err("it is waited for");
+        }
+        assert!(stage.reader.asked().iter().all(|range| *range == whole), "{kind:?}");
+        assert_eq!(stage.jobs(true).await, []);
+    }
     stage.reader.forgive();
-    stage.clock.advance_ms(10);
     assert_eq!(collector.backfill().await, Backfilled::Collected { blocks: whole, events: 20 });
-    assert_eq!(stage.reader.asked(), [whole; 3]);
 }
 
 pub(super) async fn an_endpoint_that_is_down_costs_a_range_no_attempt(kind: Kind) {
@@ -111,28 +114,13 @@ pub(super) async fn an_endpoint_that_has_fallen_behind_costs_a_range_no_attempt(
     }
     stage.reader.set_head(None);
     let whole = BlockRange { from: 1, to: 20 };
-    assert_eq!(collector.backfill().await, Backfilled::Failed { blocks: whole }, "it has the block");
     stage.reader.forgive();
-    stage.clock.advance_ms(10);
     assert_eq!(collector.backfill().await, Backfilled::Collected { blocks: whole, events: 20 });
 }
 
 /// An endpoint that answers everything but some ranges, for which its gateway has an error.
 fn bad_gateway() -> ChainError {
     ChainError::new(ChainErrorKind::Unreachable, "the endpoint answered with status 502")
-}
-
-pub(super) async fn a_range_that_an_endpoint_keeps_failing_at_is_halved(kind: Kind) {
-    let stage = Stage::new(kind, 3).await;
-    let mut collector = twenty_blocks(&stage).await;
-    stage.reader.judge(|range| (range.count() > 5).then(bad_gateway));
-    let whole = BlockRange { from: 1, to: 20 };
-    assert_eq!(collector.backfill().await, Backfilled::Failed { blocks: whole }, "it may pass");
-    stage.clock.advance_ms(10);
-    assert_eq!(collector.backfill().await, Backfilled::Split { blocks: whole, pieces: 2 });
-    collector.work_off().await;
-    assert_eq!(stage.fees().await, (1..=20).map(|block| (block, block)).collect::<Vec<_>>());
-    assert_eq!((stage.jobs(false).await, stage.jobs(true).await), (vec![], vec![]));
 }
 
 pub(super) async fn a_second_look_that_an_endpoint_keeps_failing_at_becomes_smaller(kind: Kind) {
@@ -150,7 +138,10 @@ pub(super) async fn a_second_look_that_an_endpoint_keeps_failing_at_becomes_smal
 pub(super) async fn a_block_that_an_endpoint_keeps_failing_at_is_given_up(kind: Kind) {
     let stage = Stage::new(kind, 3).await;
     let mut collector = twenty_blocks(&stage).await;
-    stage.reader.judge(|range| (range.from..=range.to).contains(&7).then(bad_gateway));
+    stage.reader.judge(|range| {
+        let whole = (range.count() > 1).then(|| too_large(None)).unwrap_or_else(bad_gateway);
+        (range.from..=range.to).contains(&7).then_some(whole)
+    });
     let did = collector.work_off().await;
     let seven = BlockRange { from: 7, to: 7 };
     let failures = did.iter().filter(|step| **step == Backfilled::Failed { blocks: seven }).count();
@@ -159,6 +150,22 @@ pub(super) async fn a_block_that_an_endpoint_keeps_failing_at_is_given_up(kind: 
     let reasons: Vec<_> = dead.iter().map(|job| job.error.as_deref().unwrap_or_default()).collect();
     assert_eq!(reasons, ["blocks 7 to 7: the endpoint answered with status 502"]);
     assert_eq!(stage.fees().await.len(), 19, "the others are there");
+}
+
+/// A block fails, and so does every other one: the endpoint fails.
+pub(super) async fn a_block_that_fails_as_all_others_do_is_not_given_up(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let mut collector = twenty_blocks(&stage).await;
+    stage.reader.learn(1);
+    stage.reader.judge(|_| Some(bad_gateway()));
+    for _ in 0..50 {
+        stage.clock.advance_ms(10);
+        collector.backfiller.step().await.expect_err("it is waited for");
+    }
+    assert_eq!(stage.jobs(true).await, []);
+    stage.reader.forgive();
+    collector.work_off().await;
+    assert_eq!(stage.fees().await.len(), 20);
 }
 
 pub(super) async fn the_second_look_keeps_to_what_the_endpoint_takes(kind: Kind) {

@@ -78,7 +78,7 @@ on_both_stores! {
         another_refusal_leaves_the_range_as_it_is
         an_endpoint_that_is_down_costs_a_range_no_attempt
         an_endpoint_that_has_fallen_behind_costs_a_range_no_attempt
-        a_range_that_an_endpoint_keeps_failing_at_is_halved
+        a_block_that_fails_as_all_others_do_is_not_given_up
         a_block_that_an_endpoint_keeps_failing_at_is_given_up
         a_second_look_that_an_endpoint_keeps_failing_at_becomes_smaller
         the_second_look_keeps_to_what_the_endpoint_takes
@@ -127,7 +127,7 @@ on_both_stores! {
     finality {
         finality_is_kept_with_the_position
         rows_are_told_by_finality_and_by_blocks_on_top
-        only_final_blocks_are_asked_for_in_ranges
+        the_past_ends_at_the_last_final_block
         headers_are_kept_from_the_last_final_block_on
         times_are_those_of_the_blocks
     }

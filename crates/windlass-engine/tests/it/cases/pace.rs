@@ -14,34 +14,57 @@ fn gaps(instants: &[Instant]) -> Vec<u64> {
     instants.windows(2).map(|pair| (pair[1] - pair[0]).as_secs()).collect()
 }
 
-/// A batch is four blocks: up to four behind is the head, twenty behind is the past,
-/// and in between nothing changes.
-#[tokio::test(start_paused = true)]
-async fn an_idle_head_waits_as_its_mode_says() {
+/// When the head was looked at, while a block is mined every so often.
+async fn looks_with_blocks_every(ms: u64, looks: usize) -> Vec<Instant> {
     let stage = Stage::new(Kind::Sqlite, 100).await;
-    let (looks, shutdown) = (Arc::new(Mutex::new(Vec::new())), CancellationToken::new());
+    let (seen, shutdown) = (Arc::new(Mutex::new(Vec::new())), CancellationToken::new());
     let collector = stage.collector("a", &Orders::default());
-    // The next block is not there yet, however far the head is: nothing to do.
-    stage.reader.forget(&[1]);
-    let (chain, seen, done) = (stage.chain.clone(), looks.clone(), shutdown.clone());
+    let (chain, times, done, start) = (stage.chain.clone(), seen.clone(), shutdown.clone(), Instant::now());
     stage.reader.on_look(move |look| {
-        seen.lock().expect("no panic").push(Instant::now());
-        let lag = match look {
-            1 | 2 => 0,
-            3 => 5,
-            4 | 5 => 20,
-            6 => 10,
-            _ => 4,
-        };
-        chain.take_off(chain.head());
-        chain.mine(lag, 0);
-        if look == 8 {
+        let now = Instant::now();
+        times.lock().expect("no panic").push(now);
+        let due = u64::try_from((now - start).as_millis()).expect("a short test") / ms;
+        chain.mine(due.saturating_sub(chain.head()), 0);
+        if look == looks {
             done.cancel();
         }
     });
     collector.follower.run(shutdown).await.expect("a clean end");
-    // The first look makes the plan, and the second follows at once.
-    assert_eq!(gaps(&looks.lock().expect("no panic")), [0, 60, 60, 5, 5, 5, 60]);
+    let seen = seen.lock().expect("no panic");
+    seen.clone()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_head_is_looked_at_twice_in_the_time_between_blocks() {
+    for (block_ms, interval_ms) in [(250, 125), (2_000, 1_000), (12_000, 5_000)] {
+        let looks = looks_with_blocks_every(block_ms, 200).await;
+        let last = &looks[150..];
+        let average = (last[last.len() - 1] - last[0]).as_millis() / (last.len() as u128 - 1);
+        let distance = average.abs_diff(interval_ms);
+        assert!(distance * 10 < interval_ms, "{average} ms with a block every {block_ms} ms");
+    }
+}
+
+/// The next block is not there, although the head is further: that is asked again soon, and
+/// no more often than a chain that is well.
+#[tokio::test(start_paused = true)]
+async fn a_head_whose_next_block_is_missing_is_asked_again_soon() {
+    let stage = Stage::new(Kind::Sqlite, 100).await;
+    let (seen, shutdown) = (Arc::new(Mutex::new(Vec::new())), CancellationToken::new());
+    let collector = stage.collector("a", &Orders::default());
+    stage.reader.forget(&[1]);
+    stage.chain.mine(3, 0);
+    let (times, done) = (seen.clone(), shutdown.clone());
+    stage.reader.on_look(move |look| {
+        times.lock().expect("no panic").push(Instant::now());
+        if look == 20 {
+            done.cancel();
+        }
+    });
+    collector.follower.run(shutdown).await.expect("a clean end");
+    let gaps = gaps(&seen.lock().expect("no panic"));
+    assert!(gaps.iter().all(|gap| *gap <= 5), "{gaps:?}");
+    assert_eq!(gaps.last(), Some(&5), "longer each time, up to that");
 }
 
 #[tokio::test(start_paused = true)]
@@ -102,5 +125,5 @@ async fn a_head_whose_lease_was_busy_looks_again_soon() {
         }
     });
     collector.follower.run(shutdown).await.expect("a clean end");
-    assert_eq!(gaps(&looks.lock().expect("no panic")), [0, 60, 60]);
+    assert!(gaps(&looks.lock().expect("no panic")).iter().all(|gap| *gap <= 5));
 }

@@ -78,7 +78,7 @@ pub(super) async fn a_range_that_failed_comes_before_a_new_one(kind: Kind) {
     let mut collector = stage.collector("a", &from_block(1));
     collector.follow().await;
     stage.reader.judge(|_| Some(refused()));
-    assert_eq!(collector.backfill().await, Backfilled::Failed { blocks: blocks(1, 10) });
+    collector.backfiller.step().await.expect_err("it is waited for");
     stage.reader.forgive();
     stage.clock.advance_ms(10);
     let mut other = stage.collector("b", &from_block(1));
@@ -89,15 +89,15 @@ pub(super) async fn a_range_that_failed_comes_before_a_new_one(kind: Kind) {
 pub(super) async fn a_failed_range_keeps_its_reason_and_the_loop_goes_on(kind: Kind) {
     let stage = Stage::new(kind, 3).await;
     stage.mine_up_to(40);
-    stage.reader.learn(10);
+    stage.reader.learn(1);
     let mut collector = stage.collector("a", &from_block(1));
     collector.follow().await;
     stage.reader.judge(|range| (range.from == 1).then(refused));
-    assert_eq!(collector.backfill().await, Backfilled::Failed { blocks: blocks(1, 10) });
+    assert_eq!(collector.backfill().await, Backfilled::Failed { blocks: blocks(1, 1) });
     let failed = stage.jobs(false).await.pop().expect("it is open");
     assert_eq!((failed.state, failed.attempts, failed.owner), (JobState::Retrying, 1, None));
-    assert_eq!(failed.error.as_deref(), Some("blocks 1 to 10: no such method"));
-    assert_eq!(collector.backfill().await, Backfilled::Collected { blocks: blocks(11, 20), events: 10 });
+    assert_eq!(failed.error.as_deref(), Some("blocks 1 to 1: no such method"));
+    assert_eq!(collector.backfill().await, Backfilled::Collected { blocks: blocks(2, 2), events: 1 });
 }
 
 pub(super) async fn two_processes_that_begin_at_once_make_one_plan(kind: Kind) {

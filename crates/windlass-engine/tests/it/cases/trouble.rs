@@ -101,7 +101,8 @@ pub(super) async fn a_range_that_cannot_be_stored_fails_and_is_said_once(kind: K
 pub(super) async fn a_failure_that_cannot_be_written_ends_the_worker(kind: Kind) {
     let stage = Stage::new(kind, 3).await;
     let mut collector = planned(&stage).await;
-    stage.reader.judge(|_| Some(ChainError::new(ChainErrorKind::Refused, "no")));
+    stage.reader.learn(1);
+    stage.reader.judge(|range| (range.from == 1).then(|| ChainError::new(ChainErrorKind::Refused, "no")));
     stage.store.fail("fail_job", [away(), away(), away()]);
     let error = collector.backfiller.step().await.expect_err("it is over");
     assert!(matches!(error, CollectError::Unwritten(_)), "{error}");

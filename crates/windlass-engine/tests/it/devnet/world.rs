@@ -121,7 +121,7 @@ impl World {
         let options = CollectOptions {
             lease_ttl: LEASE_TTL,
             historical_interval: Duration::from_millis(1),
-            realtime_interval: Duration::from_millis(1),
+            realtime_interval: Some(Duration::from_millis(1)),
             max_blocks_per_step: 8,
             ..CollectOptions::new(self.chain_id(), Owner::new(name).expect("an owner"))
         };

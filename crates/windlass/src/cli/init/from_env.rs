@@ -221,9 +221,9 @@ mod tests {
         let (name, chain) = config.chain.first_key_value().expect("a chain");
         assert_eq!((name.to_string().as_str(), chain.batch_size.get()), ("polygon", 100));
         let seconds =
-            [chain.lease_ttl.get(), chain.historical_poll_interval.get(), chain.realtime_poll_interval.get()]
-                .map(|time| time.as_secs());
-        assert_eq!(seconds, [120, 5, 60]);
+            [chain.lease_ttl.get(), chain.historical_poll_interval.get()].map(|time| time.as_secs());
+        assert_eq!(seconds, [120, 5]);
+        assert_eq!(chain.realtime_poll_interval.fixed(), Some(Duration::from_secs(60)));
         assert_eq!((config.api.listen.0.port(), config.log.level.as_str()), (9_999, "debug"));
         let index = config.index.values().next().expect("an index");
         assert_eq!(index.start, Start::Block(78_600_000));
@@ -240,10 +240,9 @@ mod tests {
             ("LOG_LEVEL", "WARN"),
         ]);
         let chain = config.chain.values().next().expect("a chain");
-        let ms =
-            [chain.lease_ttl.get(), chain.historical_poll_interval.get(), chain.realtime_poll_interval.get()]
-                .map(|time| time.as_millis());
-        assert_eq!((chain.batch_size.get(), ms), (10, [30_000, 20_000, 1_500]));
+        let ms = [chain.lease_ttl.get(), chain.historical_poll_interval.get()].map(|time| time.as_millis());
+        assert_eq!((chain.batch_size.get(), ms), (10, [30_000, 20_000]));
+        assert_eq!(chain.realtime_poll_interval.fixed(), Some(Duration::from_millis(1_500)));
         assert_eq!((config.api.listen.0.port(), config.log.level.as_str()), (8_000, "warn"));
     }
 

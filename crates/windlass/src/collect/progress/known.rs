@@ -17,6 +17,8 @@ const MIN_GRACE: Duration = Duration::from_secs(2);
 const MAX_GRACE: Duration = Duration::from_secs(120);
 /// So many times the poll interval is how long nobody would notice anyway.
 const GRACE_INTERVALS: u32 = 2;
+/// The same where the interval is learned.
+const AUTO_GRACE: Duration = Duration::from_secs(10);
 
 /// What the configuration says there is.
 #[derive(Debug, Clone, Default)]
@@ -86,7 +88,8 @@ impl Known {
 
 /// How long trouble with a chain may last before it is not as it should be.
 fn grace(chain: &Chain) -> Duration {
-    (chain.realtime_poll_interval.get() * GRACE_INTERVALS).clamp(MIN_GRACE, MAX_GRACE)
+    let fixed = chain.realtime_poll_interval.fixed();
+    fixed.map_or(AUTO_GRACE, |interval| (interval * GRACE_INTERVALS).clamp(MIN_GRACE, MAX_GRACE))
 }
 
 #[cfg(test)]
@@ -102,5 +105,6 @@ mod tests {
     fn the_grace_is_two_poll_intervals_within_bounds() {
         let seconds = ["10ms", "1500ms", "30s", "24h"].map(|text| grace_of(text).as_millis());
         assert_eq!(seconds, [2_000, 3_000, 60_000, 120_000]);
+        assert_eq!(grace_of("auto"), AUTO_GRACE);
     }
 }

@@ -1,0 +1,256 @@
+//! The rate at which an endpoint is asked, learned from its refusals.
+//!
+//! ```text
+//! no limit ──► refusals are a tenth of the calls ──► nine tenths of what it answered, a second
+//!    ▲                                                   │ good answers: a little more each second
+//!    └───────────────────────────────────────────────────┘
+//! ```
+//!
+//! Single refusals among many good answers are faults, not a rate limit: they are answered
+//! by a retry, and change nothing here. A batch costs as many calls as it has members,
+//! because providers count so. `governor` holds the rate; this file decides what it is.
+//! Time is the runtime's clock, so that tests can move it.
+
+use std::collections::VecDeque;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use governor::clock::Clock;
+use governor::middleware::NoOpMiddleware;
+use governor::state::{InMemoryState, NotKeyed};
+use governor::{Quota, RateLimiter};
+use tokio::time::Instant;
+
+/// How far back calls are counted.
+const WINDOW: Duration = Duration::from_secs(5);
+/// A rate is not measured over less time than this.
+const MIN_WINDOW: Duration = Duration::from_secs(1);
+/// The most answers that are kept of the window.
+const MAX_ANSWERS: usize = 1_024;
+/// Fewer refusals say nothing about a rate.
+const MIN_REFUSALS: u32 = 3;
+/// From this share of refused calls on there is a rate limit.
+const REFUSED_SHARE: f64 = 0.1;
+/// The new rate, as a part of what was answered.
+const CUT: f64 = 0.9;
+/// How much the rate grows in a second without refusals.
+const GROWTH_PER_S: f64 = 1.05;
+/// The lowest rate, in calls a second.
+const MIN_PER_S: f64 = 0.2;
+/// A rate that has grown beyond this is no limit any more.
+const MAX_PER_S: f64 = 1_000.0;
+/// The limiter is made anew when the rate has changed by this part.
+const STEP: f64 = 0.1;
+/// How many calls may follow each other at once: those of half a second, and no more than this.
+const MAX_BURST: u32 = 50;
+
+/// The runtime's clock, as time since a limiter was made.
+#[derive(Debug, Clone, Copy)]
+struct RuntimeClock {
+    start: Instant,
+}
+
+impl Clock for RuntimeClock {
+    type Instant = Duration;
+
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+}
+
+type Limiter = RateLimiter<NotKeyed, InMemoryState, RuntimeClock, NoOpMiddleware<Duration>>;
+
+/// What was answered at one time.
+#[derive(Debug, Clone, Copy)]
+struct Answered {
+    at: Instant,
+    calls: u32,
+    is_refused: bool,
+}
+
+/// The rate of one endpoint.
+#[derive(Debug, Default)]
+pub(super) struct Rate {
+    answers: VecDeque<Answered>,
+    limit: Option<Limit>,
+}
+
+#[derive(Debug)]
+struct Limit {
+    per_s: f64,
+    /// When the rate was last cut or grew.
+    changed: Instant,
+    cut: Instant,
+    /// What the limiter was made for.
+    enforced_per_s: f64,
+    clock: RuntimeClock,
+    limiter: Limiter,
+}
+
+impl Rate {
+    /// The limit in calls a second, if there is one.
+    pub(super) fn per_s(&self) -> Option<f64> {
+        self.limit.as_ref().map(|limit| limit.per_s)
+    }
+
+    /// Takes the right to make one call; otherwise says how long to wait.
+    pub(super) fn try_take(&self) -> Result<(), Duration> {
+        let Some(limit) = &self.limit else { return Ok(()) };
+        limit.limiter.check().map_err(|not_yet| not_yet.wait_time_from(limit.clock.now()))
+    }
+
+    /// Calls were answered.
+    pub(super) fn answered(&mut self, calls: u32, now: Instant) {
+        self.note(Answered { at: now, calls, is_refused: false });
+        let Some(limit) = &mut self.limit else { return };
+        let quiet_s = now.duration_since(limit.changed).as_secs_f64();
+        if quiet_s < MIN_WINDOW.as_secs_f64() {
+            return;
+        }
+        limit.per_s *= GROWTH_PER_S.powf(quiet_s.min(WINDOW.as_secs_f64()));
+        limit.changed = now;
+        if limit.per_s > MAX_PER_S {
+            self.limit = None;
+        } else if limit.per_s > limit.enforced_per_s * (1.0 + STEP) {
+            self.enforce(now);
+        }
+    }
+
+    /// Calls that began then were refused because there were too many.
+    pub(super) fn refused(&mut self, calls: u32, began: Instant, now: Instant) {
+        self.note(Answered { at: now, calls, is_refused: true });
+        // Calls that were under way together are refused together.
+        if self.limit.as_ref().is_some_and(|limit| began < limit.cut) {
+            return;
+        }
+        let (good, refused, events) = self.counted();
+        let share = f64::from(refused) / f64::from((good + refused).max(1));
+        if events < MIN_REFUSALS || share < REFUSED_SHARE {
+            return;
+        }
+        let measured = f64::from(good) / self.measured_s(now) * CUT;
+        let before = self.per_s().unwrap_or(MAX_PER_S) * CUT;
+        let per_s = measured.min(before).max(MIN_PER_S);
+        let clock = RuntimeClock { start: now };
+        let limiter = limiter(per_s, clock);
+        let limit = Limit { per_s, changed: now, cut: now, enforced_per_s: per_s, clock, limiter };
+        self.limit = Some(limit);
+    }
+
+    fn enforce(&mut self, now: Instant) {
+        if let Some(limit) = &mut self.limit {
+            limit.clock = RuntimeClock { start: now };
+            limit.limiter = limiter(limit.per_s, limit.clock);
+            limit.enforced_per_s = limit.per_s;
+        }
+    }
+
+    fn note(&mut self, answer: Answered) {
+        self.answers.push_back(answer);
+        let is_old = |first: &Answered| answer.at.duration_since(first.at) > WINDOW;
+        while self.answers.len() > MAX_ANSWERS || self.answers.front().is_some_and(is_old) {
+            self.answers.pop_front();
+        }
+    }
+
+    /// Good and refused calls of the window, and how often some were refused.
+    fn counted(&self) -> (u32, u32, u32) {
+        self.answers.iter().fold((0, 0, 0), |(good, refused, events), answer| match answer.is_refused {
+            true => (good, refused + answer.calls, events + 1),
+            false => (good + answer.calls, refused, events),
+        })
+    }
+
+    fn measured_s(&self, now: Instant) -> f64 {
+        let since = self.answers.front().map_or(now, |first| first.at);
+        now.duration_since(since).max(MIN_WINDOW).as_secs_f64()
+    }
+}
+
+/// A limiter that has nothing saved up: what was refused came too fast already.
+fn limiter(per_s: f64, clock: RuntimeClock) -> Limiter {
+    let period = Duration::from_secs_f64(1.0 / per_s.clamp(MIN_PER_S, MAX_PER_S));
+    let burst = ((per_s / 2.0) as u32).clamp(1, MAX_BURST);
+    let burst = NonZeroU32::new(burst).unwrap_or(NonZeroU32::MIN);
+    let quota = Quota::with_period(period).unwrap_or_else(|| Quota::per_second(NonZeroU32::MIN));
+    let limiter = RateLimiter::direct_with_clock(quota.allow_burst(burst), clock);
+    while limiter.check().is_ok() {}
+    limiter
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::{advance, sleep};
+
+    use super::*;
+
+    /// An endpoint that allows so many calls a second, asked as fast as its rate lets us.
+    async fn ask_for(rate: &mut Rate, allowed_per_s: f64, seconds: u64) -> (u32, u32) {
+        let (mut tokens, mut last) = (allowed_per_s, Instant::now());
+        let (mut good, mut refused) = (0, 0);
+        let end = last + Duration::from_secs(seconds);
+        while Instant::now() < end {
+            match rate.try_take() {
+                Err(wait) => sleep(wait).await,
+                Ok(()) => {
+                    advance(Duration::from_millis(2)).await;
+                    let now = Instant::now();
+                    tokens = (tokens + (now - last).as_secs_f64() * allowed_per_s).min(allowed_per_s);
+                    last = now;
+                    if tokens >= 1.0 {
+                        tokens -= 1.0;
+                        good += 1;
+                        rate.answered(1, now);
+                    } else {
+                        refused += 1;
+                        rate.refused(1, now, now);
+                    }
+                }
+            }
+        }
+        (good, refused)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_allowed_rate_is_found_and_used() {
+        for allowed in [2.0, 10.0, 50.0] {
+            let mut rate = Rate::default();
+            ask_for(&mut rate, allowed, 20).await;
+            let (good, refused) = ask_for(&mut rate, allowed, 60).await;
+            let used = f64::from(good) / (60.0 * allowed);
+            assert!(used > 0.75, "{allowed}/s: {used} of it is used");
+            assert!(f64::from(refused) < 0.25 * f64::from(good), "{allowed}/s: {refused} of {good} refused");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn single_refusals_are_no_rate_limit() {
+        let mut rate = Rate::default();
+        for call in 0..1_000_u32 {
+            advance(Duration::from_millis(50)).await;
+            let now = Instant::now();
+            if call % 50 == 0 { rate.refused(1, now, now) } else { rate.answered(1, now) }
+        }
+        assert_eq!(rate.per_s(), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_limit_that_is_over_is_forgotten() {
+        let mut rate = Rate::default();
+        ask_for(&mut rate, 10.0, 10).await;
+        assert!(rate.per_s().is_some_and(|per_s| per_s < 15.0), "{:?}", rate.per_s());
+        ask_for(&mut rate, 10_000.0, 200).await;
+        assert_eq!(rate.per_s(), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_under_way_together_is_cut_once() {
+        let mut rate = Rate::default();
+        let began = Instant::now();
+        advance(Duration::from_secs(1)).await;
+        let now = Instant::now();
+        (0..20).for_each(|_| rate.answered(1, now));
+        (0..20).for_each(|_| rate.refused(1, began, now));
+        assert!(rate.per_s().is_some_and(|per_s| per_s > 10.0), "{:?}", rate.per_s());
+    }
+}

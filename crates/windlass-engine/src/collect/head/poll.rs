@@ -1,0 +1,169 @@
+//! When the chain is asked for its newest block.
+//!
+//! The pace follows the distance between blocks: twice in that time, measured from the
+//! start of one poll to the start of the next. The distance is first taken from the blocks'
+//! own times, then from when they are seen. Time is an argument.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::collect::sight::Sight;
+
+/// Polls in the time from one block to the next.
+const POLLS_PER_BLOCK: u32 = 2;
+/// The shortest time between two polls that is learned.
+const MIN_INTERVAL: Duration = Duration::from_millis(50);
+/// The longest.
+const MAX_INTERVAL: Duration = Duration::from_secs(5);
+/// Until something is known of the chain.
+const FIRST_INTERVAL: Duration = Duration::from_secs(1);
+/// The weight of a new distance between two blocks.
+const WEIGHT: f64 = 0.2;
+/// A pause of the chain counts as no more than so many times the distance known.
+const MAX_SLOWER: u32 = 4;
+/// The final block is asked for once in so many polls, since it moves slowly.
+const POLLS_PER_FINALITY: u32 = 8;
+
+/// What is known of a chain's pace, and when it was polled.
+#[derive(Debug, Default)]
+pub(super) struct Polls {
+    /// A fixed time between two polls, where one is configured.
+    configured: Option<Duration>,
+    block_time: Option<Duration>,
+    /// The newest block, and when it was seen first.
+    newest: Option<(u64, Instant)>,
+    polled: Option<Instant>,
+    finality_polled: Option<Instant>,
+}
+
+impl Polls {
+    pub(super) fn new(configured: Option<Duration>) -> Self {
+        Self { configured, ..Self::default() }
+    }
+
+    /// The time from the start of a poll to the start of the next.
+    pub(super) fn interval(&self) -> Duration {
+        let learned = self.block_time.map(|apart| apart / POLLS_PER_BLOCK);
+        let learned = learned.map_or(FIRST_INTERVAL, |learned| learned.clamp(MIN_INTERVAL, MAX_INTERVAL));
+        self.configured.unwrap_or(learned)
+    }
+
+    /// How far blocks are apart.
+    pub(super) fn block_time(&self) -> Duration {
+        self.block_time.unwrap_or(FIRST_INTERVAL)
+    }
+
+    /// How long to wait until the next poll is due.
+    pub(super) fn due_in(&self, now: Instant) -> Duration {
+        let due = self.polled.map_or(now, |polled| polled + self.interval());
+        due.saturating_duration_since(now)
+    }
+
+    /// Whether the last poll is older than that.
+    pub(super) fn is_older(&self, age: Duration, now: Instant) -> bool {
+        self.polled.is_none_or(|polled| now.duration_since(polled) > age)
+    }
+
+    /// Whether the final block should be asked for as well.
+    pub(super) fn wants_finality(&self, now: Instant) -> bool {
+        let pause = self.interval() * POLLS_PER_FINALITY;
+        self.finality_polled.is_none_or(|polled| now.duration_since(polled) >= pause)
+    }
+
+    /// A poll starts.
+    pub(super) fn start(&mut self, with_finality: bool, now: Instant) {
+        self.polled = Some(now);
+        if with_finality {
+            self.finality_polled = Some(now);
+        }
+    }
+
+    /// The next poll is due at once.
+    pub(super) fn wake(&mut self) {
+        self.polled = None;
+    }
+
+    /// A poll was answered.
+    pub(super) fn seen(&mut self, sight: &Sight, now: Instant) {
+        let number = sight.latest.number;
+        let Some((before, at)) = self.newest else {
+            self.block_time = by_timestamps(sight);
+            self.newest = Some((number, now));
+            return;
+        };
+        if number <= before {
+            return;
+        }
+        let blocks = u32::try_from(number - before).unwrap_or(u32::MAX);
+        let apart = now.duration_since(at) / blocks;
+        let known = self.block_time.unwrap_or(apart);
+        let apart = apart.min(known.saturating_mul(MAX_SLOWER).max(MIN_INTERVAL));
+        self.block_time = Some(known.mul_f64(1.0 - WEIGHT) + apart.mul_f64(WEIGHT));
+        self.newest = Some((number, now));
+    }
+}
+
+/// How far blocks are apart, on average over those that are not final.
+fn by_timestamps(sight: &Sight) -> Option<Duration> {
+    let blocks = sight.latest.number.saturating_sub(sight.finalized.number);
+    let seconds = sight.latest_s.saturating_sub(sight.finalized.timestamp_s);
+    let ms = seconds.saturating_mul(1_000).checked_div(blocks)?;
+    (ms > 0).then(|| Duration::from_millis(ms))
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_core::chain::{B256, BlockHeader, BlockRef};
+
+    use super::*;
+
+    fn sight(number: u64, latest_s: u64) -> Sight {
+        let finalized = BlockHeader { number: 0, hash: B256::ZERO, parent_hash: B256::ZERO, timestamp_s: 0 };
+        Sight { latest: BlockRef { number, hash: B256::ZERO }, finalized, latest_s }
+    }
+
+    #[test]
+    fn the_pace_comes_from_timestamps_first_and_from_what_is_seen_then() {
+        let (mut polls, start) = (Polls::new(None), Instant::now());
+        assert_eq!(polls.interval(), FIRST_INTERVAL);
+        polls.seen(&sight(100, 200), start);
+        assert_eq!(polls.interval(), Duration::from_secs(1), "blocks are two seconds apart");
+        for block in 1..60_u32 {
+            polls.seen(&sight(100 + u64::from(block), 200), start + Duration::from_millis(250) * block);
+        }
+        assert_eq!(polls.interval().as_millis(), 125);
+    }
+
+    #[test]
+    fn a_chain_that_rests_does_not_stop_the_polls() {
+        let (mut polls, start) = (Polls::new(None), Instant::now());
+        polls.seen(&sight(100, 100), start);
+        for hour in 1..50_u32 {
+            polls.seen(&sight(100 + u64::from(hour), 100), start + Duration::from_secs(3_600) * hour);
+        }
+        assert_eq!(polls.interval(), MAX_INTERVAL);
+    }
+
+    #[test]
+    fn what_is_configured_is_kept() {
+        let mut polls = Polls::new(Some(Duration::from_secs(60)));
+        let start = Instant::now();
+        polls.seen(&sight(100, 100), start);
+        polls.start(false, start);
+        assert_eq!(polls.due_in(start + Duration::from_secs(20)), Duration::from_secs(40));
+        polls.wake();
+        assert_eq!(polls.due_in(start), Duration::ZERO);
+    }
+
+    #[test]
+    fn polls_are_counted_from_start_to_start() {
+        let (mut polls, start) = (Polls::new(None), Instant::now());
+        assert!(polls.wants_finality(start));
+        polls.start(true, start);
+        polls.seen(&sight(100, 25), start);
+        assert_eq!(polls.due_in(start + Duration::from_millis(100)), Duration::from_millis(25));
+        assert!(!polls.wants_finality(start + Duration::from_millis(900)));
+        assert!(polls.wants_finality(start + Duration::from_secs(1)));
+    }
+}
