@@ -168,7 +168,7 @@ async fn nonsense_from_one_is_made_good_by_another() {
     let pool = pool_of(&[&strange, &good], PoolOptions::default());
     backfill(&pool).await;
     assert!(pool.status()[0].errors > 0);
-    assert!(strange.calls("eth_getLogs") <= 12, "{}", strange.calls("eth_getLogs"));
+    assert!(strange.calls("eth_getLogs") <= 36, "{}", strange.calls("eth_getLogs"));
 }
 
 #[tokio::test]
