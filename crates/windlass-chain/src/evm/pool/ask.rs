@@ -163,6 +163,19 @@ impl Inner {
         }
     }
 
+    /// Puts the question to one member and nobody else, and gives its answer or error.
+    pub(super) async fn ask_member<Q: Question>(
+        &self,
+        question: &Q,
+        turn: Turn<'_>,
+    ) -> Result<Q::Answer, ChainError> {
+        let outcome = self.put(question, turn).await;
+        self.settle(question, &outcome);
+        outcome.result.map_err(|failure| match failure {
+            Failure::Error(error) | Failure::WrongChain(error) | Failure::Behind(error) => error,
+        })
+    }
+
     /// Puts the question to one member and nobody else.
     pub(super) async fn ask_once<Q: Question>(&self, question: &Q, turn: Turn<'_>) -> Option<Q::Answer> {
         let outcome = self.put(question, turn).await;

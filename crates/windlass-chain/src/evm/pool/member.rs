@@ -8,6 +8,7 @@ use windlass_core::error::RetryAdvice;
 use windlass_core::payout::submit::{SendAnswer, TransactionChain};
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, LogFilter};
 
+use super::compare::Distrust;
 use super::health::Health;
 use super::options::PoolOptions;
 use super::question::Asked;
@@ -69,6 +70,7 @@ pub(super) struct Member {
     pub(super) name: String,
     pub(super) source: Arc<dyn Source>,
     health: Mutex<Health>,
+    distrust: Mutex<Distrust>,
 }
 
 /// Members with names that tell them apart.
@@ -80,7 +82,12 @@ pub(super) fn named(sources: Vec<Arc<dyn Source>>, options: &PoolOptions) -> Vec
             0 => source.place().to_owned(),
             others => format!("{}#{}", source.place(), others + 1),
         };
-        members.push(Member { name, source, health: Mutex::new(Health::new(options)) });
+        members.push(Member {
+            name,
+            source,
+            health: Mutex::new(Health::new(options)),
+            distrust: Mutex::default(),
+        });
     }
     members
 }
@@ -104,6 +111,10 @@ impl From<ChainError> for Failure {
 impl Member {
     pub(super) fn health(&self) -> MutexGuard<'_, Health> {
         self.health.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn distrust(&self) -> MutexGuard<'_, Distrust> {
+        self.distrust.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes sure of the chain; costs nothing once that is done.
@@ -171,7 +182,7 @@ impl Member {
 
     pub(super) fn status(&self, now: Instant) -> EndpointStatus {
         let learned = self.source.learned();
-        EndpointStatus::new(self.name.clone(), &self.health(), learned, now)
+        EndpointStatus::new(self.name.clone(), &self.health(), learned, now).distrusted(&self.distrust(), now)
     }
 }
 

@@ -101,7 +101,9 @@ impl Inner {
     /// nobody.
     fn pick<Q: Question>(&self, question: &Q, asked: &[usize], insist: bool) -> Pick<'_> {
         let now = Instant::now();
-        let candidates = || (0..self.members.len()).filter(|place| !asked.contains(place));
+        let distrusted = self.distrusted_for(question.kind(), now);
+        let candidates =
+            || (0..self.members.len()).filter(|place| !asked.contains(place) && !distrusted.contains(place));
         let available = |place: &usize| self.members[*place].health().is_available(now);
         if candidates().next().is_none() {
             return Pick::NobodyLeft;

@@ -216,7 +216,7 @@ impl Question for AskLogs<'_> {
 
     fn about(&self) -> Option<B256> {
         match self.span {
-            LogSpan::Block(hash) => Some(hash),
+            LogSpan::Block(block) => Some(block.hash),
             LogSpan::Range(_) => None,
         }
     }

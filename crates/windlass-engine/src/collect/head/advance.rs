@@ -10,6 +10,7 @@ use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, H
 use windlass_core::route::Sorted;
 
 use super::{Followed, Follower, Step, Whom};
+use crate::collect::block_logs;
 use crate::collect::chain::{ADDED, Fact};
 use crate::collect::children::Children;
 use crate::collect::error::CollectError;
@@ -152,12 +153,16 @@ pub(in crate::collect) async fn logs_of(
     header: &Header,
     filter: &LogFilter,
 ) -> Result<Vec<LogEvent>, ChainError> {
-    let span = LogSpan::Block(header.block.hash);
-    let logs = reader.logs(span, filter).await?;
+    let span = LogSpan::Block(header.block.block_ref());
+    let logs = block_logs::checked(&header.block, filter, reader.logs(span, filter).await?)?;
     if !logs.is_empty() || !filter.may_match(&header.logs_bloom) {
         return Ok(logs);
     }
-    let mut all = reader.logs(span, &LogFilter::default()).await?;
+    let all = reader.logs(span, &LogFilter::default()).await?;
+    let mut all = block_logs::checked(&header.block, &LogFilter::default(), all)?;
+    if all.is_empty() {
+        all = block_logs::compared(reader, header).await;
+    }
     if all.is_empty() {
         let told =
             format!("the endpoint has no logs for block {}, whose bloom has some", header.block.number);
