@@ -1,12 +1,15 @@
 //! The port to a chain: what a loop asks of an RPC, and how it may fail.
 
+mod compare;
+
 use std::fmt;
 use std::time::Duration;
 
 use alloy_primitives::{Bloom, BloomInput};
 use async_trait::async_trait;
 
-use crate::chain::{Address, B256, BlockHeader, Bytes, ChainId};
+pub use self::compare::{AnswerFault, EndpointAnswer, FalseAnswer, SOLE_ENDPOINT};
+use crate::chain::{Address, B256, BlockHeader, BlockRef, Bytes, ChainId};
 use crate::error::RetryAdvice;
 use crate::event::LogEvent;
 use crate::range::BlockRange;
@@ -93,8 +96,8 @@ impl LogFilter {
 /// Where logs are wanted from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogSpan {
-    /// One block, by hash: right near the head.
-    Block(B256),
+    /// One block, asked for by its hash: right near the head. An answer is of this number too.
+    Block(BlockRef),
     /// A range, by number: right behind finality.
     Range(BlockRange),
 }
@@ -124,7 +127,7 @@ pub trait ChainReader: Send + Sync {
     /// may have some, since an endpoint that lags says the same: then all logs of the block
     /// are asked for, which cannot be none.
     async fn block_logs(&self, header: &Header, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
-        let span = LogSpan::Block(header.block.hash);
+        let span = LogSpan::Block(header.block.block_ref());
         let logs = self.logs(span, filter).await?;
         if !logs.is_empty() || !filter.may_match(&header.logs_bloom) {
             return Ok(logs);
@@ -137,6 +140,25 @@ pub trait ChainReader: Send + Sync {
 
     /// The code at an address; empty when there is no contract.
     async fn code(&self, address: Address, at: BlockTag) -> Result<Bytes, ChainError>;
+
+    /// A header as each endpoint has it: to compare, so one endpoint's word is not enough.
+    async fn header_from_each(&self, block: BlockTag) -> Vec<EndpointAnswer<Option<Header>>> {
+        vec![EndpointAnswer::sole(self.header(block).await)]
+    }
+
+    /// The logs of a block or range as each endpoint has them.
+    async fn logs_from_each(&self, span: LogSpan, filter: &LogFilter) -> Vec<EndpointAnswer<Vec<LogEvent>>> {
+        vec![EndpointAnswer::sole(self.logs(span, filter).await)]
+    }
+
+    /// A block's receipts as each endpoint has them.
+    async fn receipts_from_each(&self, block: &BlockHeader) -> Vec<EndpointAnswer<Option<Receipts>>> {
+        vec![EndpointAnswer::sole(self.receipts(block).await)]
+    }
+
+    /// Takes note that an endpoint's answer about logs was proven false. A reader of several
+    /// endpoints asks the others about logs for a while.
+    fn report_false_answer(&self, _endpoint: &str, _answer: &FalseAnswer) {}
 
     /// How many blocks to ask for next: what has been learned of this filter, so that
     /// the answer is neither refused nor needlessly small.
@@ -208,7 +230,6 @@ impl ChainError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chain::{BlockRef, Bytes};
     use crate::event::Topics;
 
     fn log(address: u8, topics: &[u8]) -> LogEvent {

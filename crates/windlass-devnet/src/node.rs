@@ -15,6 +15,15 @@ use tokio::sync::broadcast;
 /// How many announcements a slow subscriber may fall behind before it is cut off.
 pub const MAX_ANNOUNCEMENTS: usize = 4_096;
 
+/// What a call asks for.
+#[derive(Debug, Clone, Copy)]
+pub struct CallRef<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// The parameters as they were sent.
+    pub params: Option<&'a RawValue>,
+}
+
 /// Answers JSON-RPC calls from memory; never blocks for long.
 pub trait Node: Send + Sync + 'static {
     /// Answers one call. The answer is the serialised `result`, so that a node

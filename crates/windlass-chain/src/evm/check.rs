@@ -53,7 +53,7 @@ fn neighbours(one: &RpcLog, next: &RpcLog) -> Result<(), ChainError> {
 
 fn lies_in(span: LogSpan, log: &RpcLog) -> bool {
     match span {
-        LogSpan::Block(hash) => log.block.hash == hash,
+        LogSpan::Block(block) => log.block == block,
         LogSpan::Range(BlockRange { from, to }) => (from..=to).contains(&log.block.number),
     }
 }
@@ -144,9 +144,19 @@ mod tests {
         assert!(complaint(&all, vec![log(5, 0, 1), log(5, 1, 2)]).contains("two blocks 5"));
         let other = LogFilter { addresses: vec![Address::repeat_byte(9)], topics: vec![] };
         assert!(complaint(&other, vec![log(5, 0, 1)]).ends_with("the filter excludes"));
-        let hash = LogSpan::Block(log(6, 0, 0).block.hash);
-        assert!(check(hash, &all, &mut [log(6, 0, 0)]).is_ok());
-        assert!(check(hash, &all, &mut [log(5, 0, 0)]).is_err());
+    }
+
+    #[test]
+    fn an_answer_by_hash_is_of_that_block_and_no_other() {
+        let (all, block) = (LogFilter::default(), log(6, 0, 0).block);
+        let judged = |mut logs: Vec<RpcLog>| check(LogSpan::Block(block), &all, &mut logs);
+        assert_eq!(judged(vec![log(6, 0, 1), log(6, 0, 0)]), Ok(()));
+        assert!(judged(vec![log(6, 1, 0)]).is_err(), "another hash");
+        let renumbered = RpcLog { block: BlockRef { number: 7, ..block }, ..log(6, 0, 0) };
+        let error = judged(vec![log(6, 0, 1), renumbered]).expect_err("another number");
+        assert_eq!(error.kind, ChainErrorKind::Malformed);
+        assert!(error.message.contains("not asked for"), "{error}");
+        assert!(judged(vec![log(6, 0, 1), log(6, 0, 1)]).is_err(), "one log twice");
     }
 
     proptest! {

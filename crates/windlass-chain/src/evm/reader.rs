@@ -167,7 +167,7 @@ impl ChainReader for EvmReader {
 
     async fn logs(&self, span: LogSpan, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
         let mut logs = match span {
-            LogSpan::Block(hash) => self.rpc.logs_by_hash(hash, filter).await?,
+            LogSpan::Block(block) => self.rpc.logs_by_hash(block.hash, filter).await?,
             LogSpan::Range(range) => self.range_logs(range, filter).await?,
         };
         check::check(span, filter, &mut logs).map_err(|error| self.named(error))?;

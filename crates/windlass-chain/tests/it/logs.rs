@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use alloy_primitives::B256;
 use serde_json::{Value, json};
+use windlass_core::chain::BlockRef;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{ChainErrorKind, ChainReader, LogFilter, LogSpan};
 use windlass_devnet::synthetic::{Density, SyntheticNode, SyntheticOptions};
@@ -103,16 +104,19 @@ async fn an_answer_to_another_question_is_refused() {
 #[tokio::test]
 async fn logs_of_one_block_are_of_that_block() {
     let node = synthetic(600, Density::PerBlock(2));
-    let hash = node.log(20).block_hash;
+    let (number, hash) = (node.log(20).block_number, node.log(20).block_hash);
+    let span = LogSpan::Block(BlockRef { number, hash });
     let served = serve_node(Arc::<SyntheticNode>::clone(&node), "").await;
-    let logs = served.reader().logs(LogSpan::Block(hash), &LogFilter::default()).await.expect("logs");
+    let logs = served.reader().logs(span, &LogFilter::default()).await.expect("logs");
     assert_eq!(logs.len(), 2);
-    let other = Twisted::result_of(node, "eth_getLogs", |logs| {
-        each(logs, |log| log["blockHash"] = json!(B256::ZERO));
-    });
-    let served = serve_node(other, "").await;
-    let error = served.reader().logs(LogSpan::Block(hash), &LogFilter::default()).await.expect_err("another");
-    assert_eq!(error.kind, ChainErrorKind::Malformed);
+    for (field, lie) in [("blockHash", json!(B256::ZERO)), ("blockNumber", json!("0x7fff"))] {
+        let other = Twisted::result_of(node.clone(), "eth_getLogs", move |logs| {
+            each(logs, |log| log[field] = lie.clone());
+        });
+        let served = serve_node(other, "").await;
+        let error = served.reader().logs(span, &LogFilter::default()).await.expect_err(field);
+        assert_eq!(error.kind, ChainErrorKind::Malformed, "{field}: {error}");
+    }
 }
 
 #[tokio::test]

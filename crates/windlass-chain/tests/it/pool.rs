@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use windlass_chain::evm::{EvmPool, PoolOptions};
-use windlass_core::chain::Address;
+use windlass_core::chain::{Address, BlockRef};
 use windlass_core::error::RetryAdvice;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{BlockTag, ChainErrorKind, ChainReader, LogFilter, LogSpan};
@@ -123,7 +123,12 @@ async fn a_lagging_endpoint_does_not_hide_what_another_has() {
         assert_eq!(header.expect("a header").block.hash, block.hash());
         let header = pool.header(BlockTag::Hash(block.hash())).await.expect("an answer");
         assert!(header.is_some());
-        pool.logs(LogSpan::Block(block.hash()), &LogFilter::default()).await.expect("known");
+        pool.logs(
+            LogSpan::Block(BlockRef { number: block.number(), hash: block.hash() }),
+            &LogFilter::default(),
+        )
+        .await
+        .expect("known");
     }
     assert!(lagging.faults.counts().get(Kind::Lag) > 0, "it was asked, and did not know");
     assert_eq!(pool.header(BlockTag::Number(99)).await, Ok(None));

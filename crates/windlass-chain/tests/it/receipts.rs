@@ -116,7 +116,7 @@ async fn receipts_of_every_block_hash_to_the_headers_root() {
         let header = header(&reader, number).await;
         let receipts = reader.receipts(&header.block).await.expect("an answer").expect("receipts");
         assert_eq!(receipts.root, header.receipts_root, "block {number}");
-        let span = LogSpan::Block(header.block.hash);
+        let span = LogSpan::Block(header.block.block_ref());
         let logs = reader.logs(span, &LogFilter::default()).await.expect("logs");
         assert_eq!(receipts.logs, logs, "block {number}");
         logged += logs.len();

@@ -8,7 +8,7 @@ use super::{
     fate::{Answer, Fate, Twist},
     handle::Faults,
     lag::Lagging,
-    limit,
+    limit, wording,
 };
 use crate::node::{Node, RpcError};
 
@@ -23,7 +23,8 @@ impl Faults {
     ) -> Answer {
         self.instead(fate, node, method, params).unwrap_or_else(|| {
             let result = self.lagged(fate, node, method, params);
-            Answer::from(self.without_receipts(fate, method, result))
+            let result = self.without_receipts(fate, method, result);
+            Answer::from(self.with_lies(fate, method, result))
         })
     }
 
@@ -38,6 +39,12 @@ impl Faults {
         for twist in &fate.twists {
             let (kind, answer) = match *twist {
                 Twist::RateLimit { wording } => (Kind::RateLimitBody, Some(Err(rate_limit(wording)).into())),
+                Twist::Refuse { kind, wording } => (kind, Some(Err(wording::error(wording)).into())),
+                Twist::LogRange { refusal, blocks } if method == "eth_getLogs" => {
+                    let error = || refusal.error(blocks, self.wording());
+                    let refused = limit::is_beyond(node, blocks, params).then(error).flatten();
+                    (Kind::LogLimit, refused.map(|error| Err(error).into()))
+                }
                 Twist::ChainId(id) => (Kind::ChainId, chain_id(method, id)),
                 Twist::LogLimit { provider, limit } if method == "eth_getLogs" => {
                     let refused = |error| Answer { result: Err(error), status: provider.status() };

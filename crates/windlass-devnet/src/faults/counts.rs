@@ -32,11 +32,33 @@ pub enum Kind {
     BatchLimit,
     /// An answer of a node that had not seen the newest blocks.
     Lag,
+    /// A call or batch beyond a rate limit.
+    Rate,
+    /// An error in words that nobody knows.
+    Refuse,
+    /// No logs where there are some.
+    LieEmpty,
+    /// An answer without one of its logs.
+    LieMissing,
+    /// A log with another block's number.
+    LieNumber,
+    /// A log with another block hash.
+    LieHash,
+    /// A log with another time.
+    LieTime,
+    /// A log that came twice.
+    LieRepeat,
+    /// A block with another parent.
+    LieParent,
+    /// A block with logs and an empty bloom.
+    LieBloom,
+    /// Logs without their time.
+    NoLogTime,
 }
 
 impl Kind {
     /// Every kind, in the order of the enum.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 23] = [
         Self::Latency,
         Self::TooManyRequests,
         Self::RateLimitBody,
@@ -49,6 +71,17 @@ impl Kind {
         Self::LogLimit,
         Self::BatchLimit,
         Self::Lag,
+        Self::Rate,
+        Self::Refuse,
+        Self::LieEmpty,
+        Self::LieMissing,
+        Self::LieNumber,
+        Self::LieHash,
+        Self::LieTime,
+        Self::LieRepeat,
+        Self::LieParent,
+        Self::LieBloom,
+        Self::NoLogTime,
     ];
 
     /// A name to print.
@@ -66,6 +99,17 @@ impl Kind {
             Self::LogLimit => "logs",
             Self::BatchLimit => "batch",
             Self::Lag => "lag",
+            Self::Rate => "rate",
+            Self::Refuse => "refuse",
+            Self::LieEmpty => "lie-empty",
+            Self::LieMissing => "lie-missing",
+            Self::LieNumber => "lie-number",
+            Self::LieHash => "lie-hash",
+            Self::LieTime => "lie-time",
+            Self::LieRepeat => "lie-repeat",
+            Self::LieParent => "lie-parent",
+            Self::LieBloom => "lie-bloom",
+            Self::NoLogTime => "nologtime",
         }
     }
 }
@@ -130,7 +174,7 @@ mod tests {
         for (at, kind) in Kind::ALL.into_iter().enumerate() {
             assert_eq!(counts.get(kind), at as u64 + 1);
         }
-        assert_eq!(counts.total(), 78);
+        assert_eq!(counts.total(), 276);
         assert!(counts.to_string().starts_with("latency=1 429=2 ratelimit=3"));
     }
 }

@@ -6,8 +6,11 @@ use bytes::Bytes;
 
 use super::{
     counts::Kind,
+    lie::Lie,
     plan::{Fault, Plan, Rule, UnknownHash},
     provider::Provider,
+    range_refusal::RangeRefusal,
+    share::Share,
 };
 use crate::{
     mix::{mix, mix_pair},
@@ -23,6 +26,8 @@ pub(crate) struct Fate {
     pub(crate) wire: Option<WireFault>,
     /// How many calls the message may hold at most.
     pub(crate) batch_limit: Option<u64>,
+    /// The rate limits that count the call, by their place in the plan.
+    pub(super) rate_limits: Vec<usize>,
     /// What befalls the answer, in the order of the plan.
     pub(super) twists: Vec<Twist>,
 }
@@ -30,8 +35,10 @@ pub(crate) struct Fate {
 /// A fault of the connection or of HTTP, which the transport acts out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WireFault {
-    /// 429 with `Retry-After`.
-    TooManyRequests { retry_after_s: u32 },
+    /// 429, with `Retry-After` if there is one.
+    TooManyRequests { retry_after_s: Option<u32> },
+    /// The same, because of a rate limit.
+    RateLimited { retry_after_s: Option<u32> },
     /// 5xx.
     ServerError { status: u16 },
     /// Nothing for so long, then a reset.
@@ -47,6 +54,7 @@ impl WireFault {
     pub(crate) const fn kind(self) -> Kind {
         match self {
             Self::TooManyRequests { .. } => Kind::TooManyRequests,
+            Self::RateLimited { .. } => Kind::Rate,
             Self::ServerError { .. } => Kind::ServerError,
             Self::TimeOut { .. } => Kind::TimeOut,
             Self::Reset => Kind::Reset,
@@ -58,11 +66,34 @@ impl WireFault {
 /// A fault of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Twist {
-    RateLimit { wording: u64 },
+    RateLimit {
+        wording: u64,
+    },
     ChainId(u64),
     NullReceipts,
-    LogLimit { provider: Provider, limit: u64 },
-    Lag { blocks: u64, unknown_hash: UnknownHash },
+    LogLimit {
+        provider: Provider,
+        limit: u64,
+    },
+    LogRange {
+        refusal: RangeRefusal,
+        blocks: u64,
+    },
+    /// An error that nobody knows, made from this number.
+    Refuse {
+        kind: Kind,
+        wording: u64,
+    },
+    Lie {
+        lie: Lie,
+        draw: u64,
+        share: Share,
+    },
+    NoLogTime,
+    Lag {
+        blocks: u64,
+        unknown_hash: UnknownHash,
+    },
 }
 
 /// An answer and the HTTP status it comes with when it comes alone.
@@ -79,20 +110,22 @@ impl From<Result<Bytes, RpcError>> for Answer {
 }
 
 impl Fate {
-    /// The fate of the call with this number; the same for the same seed and plan.
-    pub(super) fn draw(plan: &Plan, seed: u64, number: u64, method: &str) -> Self {
+    /// The fate of the call with this number; the same for the same seed and plan. Only the
+    /// first call of a message meets the faults of whole messages.
+    pub(super) fn draw(plan: &Plan, seed: u64, number: u64, method: &str, is_first: bool) -> Self {
         let mut fate = Self::default();
         let call = mix_pair(mix(seed), number);
         for (at, rule) in plan.rules.iter().enumerate() {
             let luck = mix_pair(call, at as u64);
-            if rule.concerns(method) && rule.share.strikes(luck) {
-                fate.suffer(rule, mix(luck));
+            let is_asked = rule.concerns(method) && (is_first || !rule.is_per_message());
+            if is_asked && rule.strikes(luck) {
+                fate.suffer(rule, at, mix(luck));
             }
         }
         fate
     }
 
-    fn suffer(&mut self, rule: &Rule, draw: u64) {
+    fn suffer(&mut self, rule: &Rule, at: usize, draw: u64) {
         match rule.fault {
             Fault::Latency { from_ms, to_ms } => {
                 let spread = u64::from(to_ms.saturating_sub(from_ms)) + 1;
@@ -107,6 +140,11 @@ impl Fate {
             }
             Fault::Reset => self.break_wire(WireFault::Reset),
             Fault::Truncate => self.break_wire(WireFault::Truncate),
+            Fault::RateLimit { .. } => self.rate_limits.push(at),
+            Fault::Refuse => self.twists.push(Twist::Refuse { kind: Kind::Refuse, wording: draw }),
+            Fault::Lie(lie) => self.twists.push(Twist::Lie { lie, draw, share: rule.share }),
+            Fault::NoLogTime => self.twists.push(Twist::NoLogTime),
+            Fault::LogRange { refusal, blocks } => self.twists.push(Twist::LogRange { refusal, blocks }),
             Fault::RateLimitBody => self.twists.push(Twist::RateLimit { wording: draw }),
             Fault::ChainId(id) => self.twists.push(Twist::ChainId(id)),
             Fault::NullReceipts => self.twists.push(Twist::NullReceipts),
@@ -141,7 +179,7 @@ mod tests {
     fn the_same_seed_and_number_give_the_same_fate() {
         let plan = plan("429=0.3,latency=1ms..50ms*0.5,lag=2of5:3,ratelimit=0.2");
         let fates = |seed| -> Vec<Fate> {
-            (0..200).map(|number| Fate::draw(&plan, seed, number, "eth_call")).collect()
+            (0..200).map(|number| Fate::draw(&plan, seed, number, "eth_call", true)).collect()
         };
         assert_eq!(fates(7), fates(7));
         assert_ne!(fates(7), fates(8));
@@ -150,7 +188,7 @@ mod tests {
     #[test]
     fn a_share_is_met_in_the_long_run() {
         let plan = plan("reset=0.1,lag=2of5:3");
-        let fates = (0..100_000).map(|number| Fate::draw(&plan, 1, number, "eth_call"));
+        let fates = (0..100_000).map(|number| Fate::draw(&plan, 1, number, "eth_call", true));
         let (mut resets, mut lags) = (0, 0);
         for fate in fates {
             resets += u64::from(fate.wire.is_some());
@@ -163,14 +201,23 @@ mod tests {
     #[test]
     fn a_rule_for_a_method_leaves_others_alone() {
         let plan = plan("reset=1@eth_getLogs");
-        assert_eq!(Fate::draw(&plan, 1, 0, "eth_call"), Fate::default());
-        assert_eq!(Fate::draw(&plan, 1, 0, "eth_getLogs").wire, Some(WireFault::Reset));
+        assert_eq!(Fate::draw(&plan, 1, 0, "eth_call", true), Fate::default());
+        assert_eq!(Fate::draw(&plan, 1, 0, "eth_getLogs", true).wire, Some(WireFault::Reset));
+    }
+
+    #[test]
+    fn faults_of_the_connection_hit_a_message_once() {
+        let plan = plan("503=1,latency=5ms,ratelimit=1,reset=1@eth_call");
+        let later = |method| Fate::draw(&plan, 1, 0, method, false);
+        assert_eq!((later("net_version").wire, later("net_version").delay), (None, Duration::ZERO));
+        assert_eq!(later("net_version").twists.len(), 1);
+        assert_eq!(later("eth_call").wire, Some(WireFault::Reset));
     }
 
     #[test]
     fn the_first_broken_wire_wins_and_latencies_add_up() {
         let plan = plan("503=1,reset=1,latency=5ms,latency=7ms");
-        let fate = Fate::draw(&plan, 1, 0, "eth_call");
+        let fate = Fate::draw(&plan, 1, 0, "eth_call", true);
         assert_eq!(fate.wire, Some(WireFault::ServerError { status: 503 }));
         assert_eq!(fate.delay, Duration::from_millis(12));
     }
@@ -179,7 +226,7 @@ mod tests {
     fn jitter_stays_in_its_range_and_uses_it() {
         let plan = plan("latency=10ms..12ms");
         let delays: std::collections::BTreeSet<u128> =
-            (0..100).map(|number| Fate::draw(&plan, 1, number, "x").delay.as_millis()).collect();
+            (0..100).map(|number| Fate::draw(&plan, 1, number, "x", true).delay.as_millis()).collect();
         assert_eq!(delays.into_iter().collect::<Vec<_>>(), [10, 11, 12]);
     }
 }

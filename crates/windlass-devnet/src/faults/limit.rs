@@ -30,6 +30,13 @@ pub(super) fn refusal(
     try_refusal(node, provider, limit, params).ok().flatten()
 }
 
+/// Whether the call asks for more blocks than this.
+pub(super) fn is_beyond(node: &dyn Node, blocks: u64, params: Option<&RawValue>) -> bool {
+    let filter = request::values(params).and_then(|list| list.into_iter().next());
+    let range = filter.and_then(|filter| range(node, &filter).ok().flatten());
+    range.is_some_and(|range| range.to - range.from >= blocks)
+}
+
 fn try_refusal(
     node: &dyn Node,
     provider: Provider,

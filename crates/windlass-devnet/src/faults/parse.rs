@@ -4,13 +4,17 @@
 //! plan  := rule {"," rule}                       an empty text is an empty plan
 //! rule  := fault ["@" method]
 //! fault := "429=" share [":" seconds "s"]        HTTP 429, Retry-After
+//!        | "429=" share ":none"                  HTTP 429 without Retry-After
+//!        | "rate=" calls [":" burst] ["/retry" | "/words"] ["*" share]    a token bucket
 //!        | "ratelimit=" share                    a rate limit in a JSON-RPC error
+//!        | "refuse=" share                       a JSON-RPC error nobody knows
 //!        | "5xx=" share                          5xx being a status from 500 to 599
 //!        | "timeout=" share [":" time]           no answer, then a reset
-//!        | "reset=" share | "truncate=" share | "nullreceipts=" share
+//!        | "reset=" share | "truncate=" share | "nullreceipts=" share | "nologtime=" share
 //!        | "latency=" time [".." time] ["*" share]
 //!        | "chainid=" number ["*" share]
-//!        | "logs=" provider ":" number ["*" share]
+//!        | "logs=" (provider | range refusal) ":" number ["*" share]
+//!        | "lie=" lie ["*" share]
 //!        | "batch=" number ["*" share]
 //!        | "lag=" number "of" number ":" blocks [":empty"] ["*" share]
 //! share := "1" | "0." digits                     up to six digits
@@ -20,11 +24,13 @@
 use std::str::FromStr;
 
 use super::{
+    lie::Lie,
     plan::{
-        DEFAULT_HOLD_MS, DEFAULT_RETRY_AFTER_S, Fault, MAX_HOLD_MS, MAX_LATENCY_MS, MAX_NODES,
-        MAX_RETRY_AFTER_S, MAX_RULES, Plan, Rule, UnknownHash,
+        DEFAULT_HOLD_MS, DEFAULT_RETRY_AFTER_S, Fault, MAX_HOLD_MS, MAX_LATENCY_MS, MAX_NODES, MAX_RATE,
+        MAX_RETRY_AFTER_S, MAX_RULES, Plan, RateRefusal, Rule, UnknownHash,
     },
     provider::Provider,
+    range_refusal::RangeRefusal,
     share::Share,
 };
 
@@ -46,8 +52,8 @@ pub enum Problem {
     NoValue,
     /// There is no such fault.
     #[error(
-        "unknown name, expected 429, ratelimit, 500 to 599, timeout, reset, truncate, \
-         nullreceipts, latency, chainid, logs, batch or lag"
+        "unknown name, expected 429, rate, ratelimit, refuse, 500 to 599, timeout, reset, truncate, \
+         nullreceipts, nologtime, latency, chainid, logs, lie, batch or lag"
     )]
     UnknownName,
     /// A share that is none.
@@ -72,6 +78,9 @@ pub enum Problem {
     /// No such provider.
     #[error("unknown provider `{0}`, expected one of {names}", names = provider_names())]
     Provider(String),
+    /// No such lie.
+    #[error("unknown lie `{0}`, expected one of {names}", names = Lie::ALL.map(Lie::name).join(", "))]
+    Lie(String),
     /// The value has another form.
     #[error("expected {0}")]
     Form(&'static str),
@@ -84,7 +93,8 @@ pub enum Problem {
 }
 
 fn provider_names() -> String {
-    Provider::ALL.map(Provider::name).join(", ")
+    let listed = Provider::ALL.map(Provider::name);
+    [&listed[..], &RangeRefusal::ALL.map(RangeRefusal::name)].concat().join(", ")
 }
 
 impl FromStr for Plan {
@@ -113,7 +123,7 @@ fn rule(text: &str) -> Result<Rule, Problem> {
     };
     let (name, value) = body.split_once('=').ok_or(Problem::NoValue)?;
     let (fault, share) = match name {
-        "latency" | "chainid" | "logs" | "batch" | "lag" => {
+        "latency" | "chainid" | "logs" | "batch" | "lag" | "rate" | "lie" => {
             let (value, share) = match value.split_once('*') {
                 Some((value, text)) => (value, share(text)?),
                 None => (value, Share::ALWAYS),
@@ -134,13 +144,7 @@ fn rule(text: &str) -> Result<Rule, Problem> {
 /// A fault whose value is its share.
 fn plain_fault(name: &str, detail: Option<&str>) -> Result<Fault, Problem> {
     let fault = match (name, detail) {
-        ("429", detail) => {
-            let seconds = detail.map_or(Ok(DEFAULT_RETRY_AFTER_S), |text| {
-                let digits = text.strip_suffix('s').ok_or(Problem::Form("whole seconds such as 2s"))?;
-                bounded("Retry-After in seconds", digits, 0, MAX_RETRY_AFTER_S)
-            })?;
-            return Ok(Fault::TooManyRequests { retry_after_s: seconds });
-        }
+        ("429", detail) => return Ok(Fault::TooManyRequests { retry_after_s: retry_after(detail)? }),
         ("timeout", detail) => {
             let hold_ms = detail.map_or(Ok(DEFAULT_HOLD_MS), |text| {
                 time_ms("the time-out in milliseconds", text, 1, MAX_HOLD_MS)
@@ -151,12 +155,25 @@ fn plain_fault(name: &str, detail: Option<&str>) -> Result<Fault, Problem> {
         ("reset", _) => Fault::Reset,
         ("truncate", _) => Fault::Truncate,
         ("nullreceipts", _) => Fault::NullReceipts,
+        ("nologtime", _) => Fault::NoLogTime,
+        ("refuse", _) => Fault::Refuse,
         (status, _) => server_error(status)?,
     };
     if detail.is_some() {
         return Err(Problem::Form("a share and nothing else"));
     }
     Ok(fault)
+}
+
+fn retry_after(detail: Option<&str>) -> Result<Option<u32>, Problem> {
+    match detail {
+        None => Ok(Some(DEFAULT_RETRY_AFTER_S)),
+        Some("none") => Ok(None),
+        Some(text) => {
+            let digits = text.strip_suffix('s').ok_or(Problem::Form("whole seconds such as 2s, or none"))?;
+            bounded("Retry-After in seconds", digits, 0, MAX_RETRY_AFTER_S).map(Some)
+        }
+    }
 }
 
 fn server_error(name: &str) -> Result<Fault, Problem> {
@@ -172,6 +189,8 @@ fn valued_fault(name: &str, value: &str) -> Result<Fault, Problem> {
         "chainid" => Ok(Fault::ChainId(number(value)?)),
         "logs" => log_limit(value),
         "batch" => Ok(Fault::BatchLimit(number(value)?)),
+        "rate" => rate_limit(value),
+        "lie" => lie(value),
         _ => lag(value),
     }
 }
@@ -190,12 +209,39 @@ fn log_limit(value: &str) -> Result<Fault, Problem> {
     let form = Problem::Form("a provider and a limit such as infura:10000");
     let (name, limit) = value.split_once(':').ok_or(form)?;
     let provider = Provider::ALL.into_iter().find(|provider| provider.name() == name);
-    let provider = provider.ok_or_else(|| Problem::Provider(name.to_owned()))?;
+    let refusal = RangeRefusal::ALL.into_iter().find(|refusal| refusal.name() == name);
+    if provider.is_none() && refusal.is_none() {
+        return Err(Problem::Provider(name.to_owned()));
+    }
     let limit = number(limit)?;
     if limit == 0 {
         return Err(Problem::Bounds { what: "the limit", least: 1, most: u64::MAX });
     }
-    Ok(Fault::LogLimit { provider, limit })
+    match (provider, refusal) {
+        (Some(provider), _) => Ok(Fault::LogLimit { provider, limit }),
+        (None, Some(refusal)) => Ok(Fault::LogRange { refusal, blocks: limit }),
+        (None, None) => Err(Problem::Provider(name.to_owned())),
+    }
+}
+
+fn rate_limit(value: &str) -> Result<Fault, Problem> {
+    let (rate, refusal) = match value.split_once('/') {
+        None => (value, RateRefusal::Bare),
+        Some((rate, "retry")) => (rate, RateRefusal::RetryAfter),
+        Some((rate, "words")) => (rate, RateRefusal::Words),
+        Some(_) => return Err(Problem::Form("a rate such as 10, 10:20, 10/retry or 10:20/words")),
+    };
+    let (calls, burst) = rate.split_once(':').unwrap_or((rate, rate));
+    Ok(Fault::RateLimit {
+        calls_per_s: bounded("the rate in calls a second", calls, 1, MAX_RATE)?,
+        burst: bounded("the burst in calls", burst, 1, MAX_RATE)?,
+        refusal,
+    })
+}
+
+fn lie(value: &str) -> Result<Fault, Problem> {
+    let lie = Lie::ALL.into_iter().find(|lie| lie.name() == value);
+    lie.map(Fault::Lie).ok_or_else(|| Problem::Lie(value.to_owned()))
 }
 
 fn lag(value: &str) -> Result<Fault, Problem> {
@@ -269,7 +315,7 @@ mod tests {
         assert_eq!(
             faults,
             [
-                Fault::TooManyRequests { retry_after_s: DEFAULT_RETRY_AFTER_S },
+                Fault::TooManyRequests { retry_after_s: Some(DEFAULT_RETRY_AFTER_S) },
                 Fault::Latency { from_ms: 20, to_ms: 20 },
                 Fault::Reset,
                 lag,
@@ -281,16 +327,43 @@ mod tests {
     }
 
     #[test]
+    fn reads_rates_lies_and_caps() {
+        let faults = |text: &str| -> Vec<Fault> {
+            text.parse::<Plan>().unwrap().rules().iter().map(|rule| rule.fault.clone()).collect()
+        };
+        let rate = |calls_per_s, burst, refusal| Fault::RateLimit { calls_per_s, burst, refusal };
+        assert_eq!(
+            faults("rate=10,rate=10:20,rate=5/retry,rate=5:6/words,429=0.1:none"),
+            [
+                rate(10, 10, RateRefusal::Bare),
+                rate(10, 20, RateRefusal::Bare),
+                rate(5, 5, RateRefusal::RetryAfter),
+                rate(5, 6, RateRefusal::Words),
+                Fault::TooManyRequests { retry_after_s: None },
+            ]
+        );
+        assert_eq!(
+            faults("logs=random:50,logs=hang:9*0.5,lie=empty*0.1@eth_getLogs,refuse=0.2@eth_call"),
+            [
+                Fault::LogRange { refusal: RangeRefusal::Random, blocks: 50 },
+                Fault::LogRange { refusal: RangeRefusal::Hang, blocks: 9 },
+                Fault::Lie(Lie::Empty),
+                Fault::Refuse,
+            ]
+        );
+    }
+
+    #[test]
     fn says_what_is_wrong() {
         let cases = [
             ("reset", "fault `reset`: expected `name=value`"),
             (
                 "resett=1",
-                "fault `resett=1`: unknown name, expected 429, ratelimit, 500 to 599, timeout, reset, truncate, nullreceipts, latency, chainid, logs, batch or lag",
+                "fault `resett=1`: unknown name, expected 429, rate, ratelimit, refuse, 500 to 599, timeout, reset, truncate, nullreceipts, nologtime, latency, chainid, logs, lie, batch or lag",
             ),
             (
                 "499=1",
-                "fault `499=1`: unknown name, expected 429, ratelimit, 500 to 599, timeout, reset, truncate, nullreceipts, latency, chainid, logs, batch or lag",
+                "fault `499=1`: unknown name, expected 429, rate, ratelimit, refuse, 500 to 599, timeout, reset, truncate, nullreceipts, nologtime, latency, chainid, logs, lie, batch or lag",
             ),
             (
                 "reset=2",
@@ -309,7 +382,17 @@ mod tests {
             ("chainid=", "fault `chainid=`: `` is not a whole number"),
             (
                 "logs=nobody:5",
-                "fault `logs=nobody:5`: unknown provider `nobody`, expected one of alchemy, alchemy-free, infura, infura-range, quicknode, ankr, bsc, cloudflare, reth, reth-range, base, query-timeout",
+                "fault `logs=nobody:5`: unknown provider `nobody`, expected one of alchemy, alchemy-free, infura, infura-range, quicknode, ankr, bsc, cloudflare, reth, reth-range, base, query-timeout, random, drpc, limit-exceeded, cut, hang",
+            ),
+            (
+                "lie=white",
+                "fault `lie=white`: unknown lie `white`, expected one of empty, missing, number, hash, time, repeat, parent, bloom",
+            ),
+            ("rate=0", "fault `rate=0`: the rate in calls a second must be 1 to 1000000"),
+            ("rate=5:0", "fault `rate=5:0`: the burst in calls must be 1 to 1000000"),
+            (
+                "rate=5/later",
+                "fault `rate=5/later`: expected a rate such as 10, 10:20, 10/retry or 10:20/words",
             ),
             ("logs=bsc:0", "fault `logs=bsc:0`: the limit must be 1 to 18446744073709551615"),
             ("lag=3of2:1", "fault `lag=3of2:1`: the number of lagging nodes must be 1 to 2"),
@@ -332,7 +415,14 @@ mod tests {
         prop_oneof![
             (0..=MAX_LATENCY_MS, 0..=MAX_LATENCY_MS)
                 .prop_map(|(a, b)| Fault::Latency { from_ms: a.min(b), to_ms: a.max(b) }),
-            (0..=MAX_RETRY_AFTER_S).prop_map(|retry_after_s| Fault::TooManyRequests { retry_after_s }),
+            proptest::option::of(0..=MAX_RETRY_AFTER_S)
+                .prop_map(|retry_after_s| Fault::TooManyRequests { retry_after_s }),
+            (1..=MAX_RATE, 1..=MAX_RATE, 0..RateRefusal::ALL.len()).prop_map(|(calls_per_s, burst, at)| {
+                Fault::RateLimit { calls_per_s, burst, refusal: RateRefusal::ALL[at] }
+            }),
+            (0..Lie::ALL.len()).prop_map(|at| Fault::Lie(Lie::ALL[at])),
+            (0..RangeRefusal::ALL.len(), 1..=u64::MAX)
+                .prop_map(|(at, blocks)| Fault::LogRange { refusal: RangeRefusal::ALL[at], blocks }),
             (500u16..600).prop_map(|status| Fault::ServerError { status }),
             (1..=MAX_HOLD_MS).prop_map(|hold_ms| Fault::TimeOut { hold_ms }),
             any::<u64>().prop_map(Fault::ChainId),
@@ -342,6 +432,8 @@ mod tests {
                 Just(Fault::Reset),
                 Just(Fault::Truncate),
                 Just(Fault::NullReceipts),
+                Just(Fault::NoLogTime),
+                Just(Fault::Refuse),
             ],
             (0..Provider::ALL.len(), 1..=u64::MAX)
                 .prop_map(|(at, limit)| Fault::LogLimit { provider: Provider::ALL[at], limit }),
@@ -370,7 +462,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_a_plan_or_an_error(text in "[a-z0-9=:.,*@_-]{0,40}") {
+        fn any_text_is_a_plan_or_an_error(text in "[a-z0-9=:.,*@_/-]{0,40}") {
             if let Ok(plan) = text.parse::<Plan>() {
                 prop_assert_eq!(plan.to_string().parse::<Plan>(), Ok(plan));
             }

@@ -22,8 +22,10 @@ impl fmt::Display for Rule {
         match &self.fault {
             Fault::TooManyRequests { retry_after_s } => {
                 write!(f, "429={share}")?;
-                if *retry_after_s != DEFAULT_RETRY_AFTER_S {
-                    write!(f, ":{retry_after_s}s")?;
+                match retry_after_s {
+                    None => f.write_str(":none")?,
+                    Some(DEFAULT_RETRY_AFTER_S) => {}
+                    Some(seconds) => write!(f, ":{seconds}s")?,
                 }
             }
             Fault::TimeOut { hold_ms } => {
@@ -37,6 +39,8 @@ impl fmt::Display for Rule {
             Fault::Reset => write!(f, "reset={share}")?,
             Fault::Truncate => write!(f, "truncate={share}")?,
             Fault::NullReceipts => write!(f, "nullreceipts={share}")?,
+            Fault::NoLogTime => write!(f, "nologtime={share}")?,
+            Fault::Refuse => write!(f, "refuse={share}")?,
             valued => {
                 write_valued(f, valued)?;
                 if share != Share::ALWAYS {
@@ -55,6 +59,14 @@ fn write_valued(f: &mut fmt::Formatter<'_>, fault: &Fault) -> fmt::Result {
         Fault::ChainId(id) => write!(f, "chainid={id}"),
         Fault::BatchLimit(calls) => write!(f, "batch={calls}"),
         Fault::LogLimit { provider, limit } => write!(f, "logs={}:{limit}", provider.name()),
+        Fault::LogRange { refusal, blocks } => write!(f, "logs={}:{blocks}", refusal.name()),
+        Fault::RateLimit { calls_per_s, burst, refusal } if calls_per_s == burst => {
+            write!(f, "rate={calls_per_s}{}", refusal.suffix())
+        }
+        Fault::RateLimit { calls_per_s, burst, refusal } => {
+            write!(f, "rate={calls_per_s}:{burst}{}", refusal.suffix())
+        }
+        Fault::Lie(lie) => write!(f, "lie={}", lie.name()),
         Fault::Lag { lagging, nodes, blocks, unknown_hash } => {
             let empty = if *unknown_hash == UnknownHash::Empty { ":empty" } else { "" };
             write!(f, "lag={lagging}of{nodes}:{blocks}{empty}")

@@ -10,13 +10,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     counters::Counters,
+    dev,
     envelope::{Call, Entry, Payload},
     reply::{MAX_BATCH_REPLY_BYTES, Reply},
+    server::Observer,
     subscriptions::Subscriptions,
 };
 use crate::{
     faults::{Answer, Fate, Faults, Kind, WireFault},
-    node::{Node, RpcError},
+    node::{CallRef, Node, RpcError},
 };
 
 /// The most calls that run contracts at once; the others wait their turn, so that
@@ -29,6 +31,7 @@ pub(super) struct Dispatcher {
     pub(super) faults: Option<Faults>,
     pub(super) counters: Counters,
     pub(super) stop: CancellationToken,
+    observer: Option<Arc<dyn Observer>>,
     heavy: Semaphore,
     many_threads: bool,
 }
@@ -58,24 +61,29 @@ impl Admitted<'_> {
 }
 
 impl Dispatcher {
-    pub(super) fn new(node: Arc<dyn Node>, faults: Option<Faults>, stop: CancellationToken) -> Self {
+    pub(super) fn new(
+        node: Arc<dyn Node>,
+        faults: Option<Faults>,
+        observer: Option<Arc<dyn Observer>>,
+        stop: CancellationToken,
+    ) -> Self {
         let many_threads = Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
         let heavy = Semaphore::new(MAX_HEAVY_CALLS);
-        Self { node, faults, counters: Counters::default(), stop, heavy, many_threads }
+        Self { node, faults, counters: Counters::default(), stop, observer, heavy, many_threads }
     }
 
     /// Counts the calls and draws what becomes of them.
     pub(super) fn admit<'a>(&self, payload: Payload<'a>) -> Admitted<'a> {
-        let admit = |entry: Entry<'a>| {
-            let fate = entry.as_ref().map_or_else(|_| Fate::default(), |call| self.fate(call));
-            (entry, fate)
+        let calls: Vec<Option<CallRef<'_>>> = payload.entries.iter().map(call_of).collect();
+        calls.iter().flatten().for_each(|call| self.counters.add(call.method));
+        if let Some(observer) = &self.observer {
+            observer.message(&calls.iter().flatten().copied().collect::<Vec<_>>());
+        }
+        let fates = match &self.faults {
+            Some(faults) => faults.draw(&*self.node, &calls),
+            None => vec![Fate::default(); calls.len()],
         };
-        Admitted { entries: payload.entries.into_iter().map(admit).collect(), batch: payload.batch }
-    }
-
-    fn fate(&self, call: &Call<'_>) -> Fate {
-        self.counters.add(&call.method);
-        self.faults.as_ref().map_or_else(Fate::default, |faults| faults.draw(&call.method))
+        Admitted { entries: payload.entries.into_iter().zip(fates).collect(), batch: payload.batch }
     }
 
     /// Acts out a latency.
@@ -147,6 +155,8 @@ impl Dispatcher {
             ("eth_subscribe" | "eth_unsubscribe", None) => {
                 Answer::from(Err(RpcError::new(-32601, "notifications not supported")))
             }
+            (dev::SET_FAULTS, _) => dev::set_faults(self.faults.as_ref(), call.params).into(),
+            (dev::FAULTS, _) => dev::faults(self.faults.as_ref()).into(),
             (method, _) if is_heavy(method) => match self.turn().await {
                 Some(_turn) => self.off_the_scheduler(|| self.ask(call, fate)),
                 None => stopping(),
@@ -176,6 +186,10 @@ impl Dispatcher {
             None => Answer::from(self.node.call(method, params)),
         }
     }
+}
+
+fn call_of<'a>(entry: &'a Entry<'_>) -> Option<CallRef<'a>> {
+    entry.as_ref().ok().map(|call| CallRef { method: &call.method, params: call.params })
 }
 
 /// A reply that answers are still added to.

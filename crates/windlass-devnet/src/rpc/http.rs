@@ -87,7 +87,9 @@ async fn answer(dispatcher: &Dispatcher, link: &Link, body: &[u8]) -> Response<B
     };
     dispatcher.happened(fault.kind());
     match fault {
-        WireFault::TooManyRequests { retry_after_s } => too_many_requests(retry_after_s),
+        WireFault::TooManyRequests { retry_after_s } | WireFault::RateLimited { retry_after_s } => {
+            too_many_requests(retry_after_s)
+        }
         WireFault::ServerError { status } => server_error(status),
         WireFault::Truncate => truncated(dispatcher.reply(&admitted, None).await.0),
         WireFault::Reset => cut_off(&link.reset),
@@ -138,11 +140,13 @@ fn json(status: u16, len: usize, body: Body) -> Response<Body> {
     response
 }
 
-fn too_many_requests(retry_after_s: u32) -> Response<Body> {
+fn too_many_requests(retry_after_s: Option<u32>) -> Response<Body> {
     let mut reply = Reply::default();
     reply.push(None, Err(RpcError::new(429, "Too Many Requests")));
     let mut response = full(reply, 429, None);
-    response.headers_mut().insert(RETRY_AFTER, retry_after_s.into());
+    if let Some(seconds) = retry_after_s {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
     response
 }
 

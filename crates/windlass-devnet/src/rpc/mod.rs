@@ -12,6 +12,7 @@
 
 mod connection;
 mod counters;
+mod dev;
 mod dispatch;
 mod door;
 mod envelope;
@@ -31,5 +32,5 @@ pub use envelope::MAX_BATCH_CALLS;
 pub use http::{MAX_BODY_BYTES, MAX_BODY_READ_MS};
 pub use listener::MAX_CONNECTIONS;
 pub use reply::MAX_BATCH_REPLY_BYTES;
-pub use server::{Server, ServerError, ServerHandle, ServerOptions};
+pub use server::{Observer, Server, ServerError, ServerHandle, ServerOptions};
 pub use subscriptions::MAX_SUBSCRIPTIONS;

@@ -17,7 +17,10 @@ use super::{
     http,
     listener::{Acceptor, MAX_CONNECTIONS},
 };
-use crate::{faults::Faults, node::Node};
+use crate::{
+    faults::Faults,
+    node::{CallRef, Node},
+};
 
 /// How long calls under way may take to finish when the server stops.
 const MAX_STOP_MS: u64 = 5_000;
@@ -29,14 +32,24 @@ pub struct ServerOptions {
     pub addr: SocketAddr,
     /// What goes wrong, if anything does; the caller keeps a clone to change it.
     pub faults: Option<Faults>,
+    /// Who sees every message that comes in, if anybody does.
+    pub observer: Option<Arc<dyn Observer>>,
     /// How many connections may be open at once; never more than [`MAX_CONNECTIONS`].
     pub connections: u32,
 }
 
 impl Default for ServerOptions {
     fn default() -> Self {
-        Self { addr: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), faults: None, connections: MAX_CONNECTIONS }
+        let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        Self { addr, faults: None, observer: None, connections: MAX_CONNECTIONS }
     }
+}
+
+/// Sees what clients ask, before any fault: a message is one HTTP request or one
+/// WebSocket message, and holds several calls if it is a batch.
+pub trait Observer: std::fmt::Debug + Send + Sync + 'static {
+    /// A message has come in. What is no call is left out.
+    fn message(&self, calls: &[CallRef<'_>]);
 }
 
 /// Why a server did not start.
@@ -64,7 +77,7 @@ impl Server {
         let listener = TcpListener::bind(options.addr).await.map_err(fail)?;
         let addr = listener.local_addr().map_err(fail)?;
         let stop = CancellationToken::new();
-        let dispatcher = Arc::new(Dispatcher::new(node, options.faults, stop.clone()));
+        let dispatcher = Arc::new(Dispatcher::new(node, options.faults, options.observer, stop.clone()));
         let router = http::router(Arc::clone(&dispatcher), Door::new(addr));
         let connections = options.connections.min(MAX_CONNECTIONS);
         let slots = Arc::new(Semaphore::new(connections as usize));

@@ -176,7 +176,9 @@ async fn answer(
 fn suffer(dispatcher: &Dispatcher, fault: WireFault) -> Suffered {
     dispatcher.happened(fault.kind());
     match fault {
-        WireFault::TooManyRequests { .. } => Suffered::Refused(RpcError::new(429, "Too Many Requests")),
+        WireFault::TooManyRequests { .. } | WireFault::RateLimited { .. } => {
+            Suffered::Refused(RpcError::new(429, "Too Many Requests"))
+        }
         WireFault::ServerError { .. } => Suffered::Refused(RpcError::new(-32603, "internal error")),
         WireFault::TimeOut { .. } => Suffered::Silenced,
         WireFault::Reset | WireFault::Truncate => Suffered::CutOff,

@@ -67,7 +67,7 @@ pub(super) struct Generator {
     pub(super) integrators: Vec<Address>,
     density: Density,
     genesis_time_s: u64,
-    block_time_s: u64,
+    block_time_ms: u64,
     keys: Keys,
 }
 
@@ -83,7 +83,7 @@ impl Generator {
             integrators: addresses(2, INTEGRATORS),
             density: options.density,
             genesis_time_s: options.genesis_time_s,
-            block_time_s: options.block_time_s,
+            block_time_ms: options.block_time_ms,
             keys: Keys::new(Key { block: key(3), log: key(4) }, &options.forks),
         }
     }
@@ -102,7 +102,7 @@ impl Generator {
     }
 
     pub(super) fn block_time_s(&self, number: u64) -> u64 {
-        self.genesis_time_s.saturating_add(number.saturating_mul(self.block_time_s))
+        self.genesis_time_s.saturating_add(number.saturating_mul(self.block_time_ms) / 1_000)
     }
 
     /// The logs, counted from the chain's first one, that blocks `from..=to` hold.

@@ -39,8 +39,9 @@ pub struct SyntheticOptions {
     pub with_timestamp: bool,
     /// The time of block 0, in seconds since 1970.
     pub genesis_time_s: u64,
-    /// The time between two blocks.
-    pub block_time_s: u64,
+    /// The time between two blocks. Timestamps are whole seconds: blocks of less than one
+    /// share theirs with others.
+    pub block_time_ms: u64,
     /// How many blocks `finalized` and `safe` stand behind the head.
     pub finality_blocks: u64,
     /// Where the chain was reorganised; [`Self::forked`] adds one.
@@ -58,7 +59,7 @@ impl Default for SyntheticOptions {
             result_limit: 10_000,
             with_timestamp: true,
             genesis_time_s: 1_700_000_000,
-            block_time_s: 12,
+            block_time_ms: 12_000,
             finality_blocks: 64,
             forks: Vec::new(),
         }

@@ -5,17 +5,19 @@
 //! receipts, a bloom that has no room for a wanted log proves that there is none;
 //! the rest stands on the word of one endpoint, or of two that agree.
 //!
+//! Rows at blocks that do not exist are named too.
+//!
 //! What a campaign has not stored yet, or has given up, cannot be judged: it is left out,
 //! and counted by its reason.
 
 mod left;
 mod patience;
+mod phantom;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
-use serde::Serialize;
 use windlass_core::commit::Commit;
 use windlass_core::error::RetryAdvice;
 use windlass_core::event::LogEvent;
@@ -28,9 +30,12 @@ use windlass_core::table::Identifier;
 use self::left::Unstored;
 pub use self::left::{LeftOut, Next};
 use self::patience::patiently;
+pub use self::phantom::Phantoms;
+use super::block_logs;
 use super::chain::CollectedChain;
 use super::compare::{self, Compared};
 use super::error::CollectError;
+pub use super::evidence::Proof;
 use super::ledger;
 use super::mend::Mend;
 use super::routing::Routing;
@@ -39,20 +44,6 @@ use super::routing::Routing;
 pub const MAX_PAGE_BLOCKS: u64 = 500;
 /// How many blocks are asked for at once.
 const CONCURRENCY: usize = 8;
-
-/// On what the knowledge of a block's logs stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Proof {
-    /// Its receipts hash to the root in its header.
-    Receipts,
-    /// Its bloom has no room for a wanted log.
-    Bloom,
-    /// Two endpoints agree.
-    TwoEndpoints,
-    /// One endpoint's word.
-    OneEndpoint,
-}
 
 /// What was found in some blocks.
 #[derive(Debug, Clone, Default)]
@@ -258,7 +249,7 @@ impl Audit {
         if is_bloom_whole && !filter.may_match(&header.logs_bloom) {
             return Ok(Known { header, proof: Proof::Bloom, logs: Vec::new(), is_disputed: false });
         }
-        let logs = self.chain.reader.block_logs(&header, filter).await?;
+        let logs = block_logs::of_header(&*self.chain.reader, &header, filter).await?;
         let Some(second) = &self.second else {
             return Ok(Known { header, proof: Proof::OneEndpoint, logs, is_disputed: false });
         };
@@ -304,7 +295,7 @@ async fn agrees(
     if theirs.block.hash != header.block.hash {
         return Ok(false);
     }
-    Ok(second.logs(LogSpan::Block(header.block.hash), filter).await? == logs)
+    Ok(second.logs(LogSpan::Block(header.block.block_ref()), filter).await? == logs)
 }
 
 fn unknown(number: u64) -> ChainError {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -87,6 +87,8 @@ pub struct CollectedChain {
     pub(super) replanned: watch::Sender<u64>,
     /// What became of the ranges that this process took.
     pub(super) counts: RangeCounts,
+    /// Whether the chain was seen to have logs that its blooms have no room for.
+    pub(super) has_logs_outside_blooms: AtomicBool,
     /// How it goes.
     pub(super) pulse: Arc<Pulse>,
 }
@@ -114,7 +116,19 @@ impl CollectedChain {
         let counts = RangeCounts::default();
         let pulse = Arc::new(Pulse::default());
         let reader = Arc::new(Watched::new(reader, pulse.clone()));
-        Ok(Self { options, store, reader, names, catalog, finalized, children, replanned, counts, pulse })
+        Ok(Self {
+            has_logs_outside_blooms: AtomicBool::new(options.chain.has_logs_outside_blooms()),
+            options,
+            store,
+            reader,
+            names,
+            catalog,
+            finalized,
+            children,
+            replanned,
+            counts,
+            pulse,
+        })
     }
 
     /// What became of the ranges that this process took.

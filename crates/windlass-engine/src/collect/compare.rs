@@ -137,7 +137,7 @@ fn compare<'a>(mut stored: BTreeMap<RowKey, EventRow>, found: impl Iterator<Item
 }
 
 /// The rows of a table within some blocks.
-async fn stored(
+pub(super) async fn stored(
     store: &dyn Store,
     table: &Identifier,
     blocks: BlockRange,

@@ -8,6 +8,7 @@
 //! | [`head`] | follows the head block by block, survives reorgs, keeps the plan |
 //! | [`backfill`] | goes over the past in leased ranges |
 //! | [`audit`] | proves that nothing is missing, extra or altered |
+//! | `block_logs` | what an answer about one block must be |
 //! | [`counts`] | what became of ranges, for whoever counts |
 //! | [`sight`] | where a chain stands |
 //! | [`health`] | how collecting a chain goes |
@@ -16,6 +17,9 @@
 //! | [`ledger`] | the plan and the cursors as they stand in the store |
 //! | [`compare`] | what is stored against what the chain says |
 //! | `routing` | what sorts logs into tables |
+//! | `evidence` | whether what is stored of a block stays |
+//! | [`doubts`] | blocks that nobody can tell about, kept to be asked about again |
+//! | `resolve` | settles blocks that an answer contradicts |
 //! | `mend` | how a block is collected anew |
 //! | `persist` | writes that outlast passing trouble |
 //!
@@ -25,19 +29,23 @@
 
 pub mod audit;
 pub mod backfill;
+mod block_logs;
 pub mod catalog;
 pub mod chain;
 pub mod children;
 pub mod compare;
 pub mod counts;
 pub mod deployment;
+pub mod doubts;
 pub mod error;
+mod evidence;
 pub mod head;
 pub mod health;
 pub mod ledger;
 mod mend;
 pub mod names;
 mod persist;
+mod resolve;
 pub mod rewind;
 mod routing;
 pub mod sight;

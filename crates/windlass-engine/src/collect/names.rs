@@ -12,6 +12,8 @@ pub struct ChainNames {
     pub lease: LeaseName,
     /// Who holds it puts right what is stored of final blocks, or takes it back.
     pub mend: LeaseName,
+    /// Who holds it verifies what campaigns have stored.
+    pub verify: LeaseName,
     /// The last block that the head has behind it.
     pub head: CursorName,
     /// The last block whose logs were looked at again once it was final.
@@ -30,6 +32,10 @@ pub struct ChainNames {
     pub sight: StateKey,
     /// How collecting it goes.
     pub health: StateKey,
+    /// Blocks that the second look is in doubt about.
+    pub doubts: StateKey,
+    /// Which blocks were verified, and how.
+    pub verified: StateKey,
     /// What was learned of its endpoints.
     pub learned: StateKey,
     /// Whether its headers' blooms can be relied on.
@@ -45,6 +51,7 @@ impl ChainNames {
         Ok(Self {
             lease: LeaseName::new(subject.clone())?,
             mend: LeaseName::new(format!("{subject}/mend"))?,
+            verify: LeaseName::new(format!("{subject}/verify"))?,
             head: cursor("head")?,
             recheck: cursor("recheck")?,
             partition: Partition::new(subject.clone())?,
@@ -54,6 +61,8 @@ impl ChainNames {
             halt: state("halt")?,
             sight: state("sight")?,
             health: state("health")?,
+            doubts: state("doubts")?,
+            verified: state("verified")?,
             learned: state("learned")?,
             blooms: state("blooms")?,
             subject,

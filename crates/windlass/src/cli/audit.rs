@@ -180,6 +180,7 @@ async fn examine(args: &Args, audit: &Audit) -> Result<(Report, Option<Failure>)
             tracing::info!(block = from - 1, of = blocks.to, "audited");
         }
     }
+    report.add_phantoms(&audit.phantoms(args.repair).await?);
     Ok((report, None))
 }
 

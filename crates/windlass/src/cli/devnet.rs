@@ -1,6 +1,7 @@
 //! `windlass devnet`
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -34,20 +35,44 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u8).range(1..=10))]
     accounts: u8,
     /// What goes wrong and how often, such as 429=0.1,latency=20ms,reset=0.01@eth_getLogs
-    #[arg(long, value_name = "SPEC")]
-    faults: Option<Plan>,
+    #[arg(long, value_name = "SPEC", default_value = "", hide_default_value = true)]
+    faults: Plan,
+    /// Serve the chain at another port too, with faults of its own, such as
+    /// port=8546,faults=429=0.1,latency=20ms; may be repeated
+    #[arg(long = "endpoint", value_name = "ENDPOINT")]
+    endpoints: Vec<Endpoint>,
     /// Decides when faults happen
-    #[arg(long, default_value_t = 1, requires = "faults")]
+    #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Print URLs and accounts as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// What it means: a chain, and how it is served.
+/// One more port of the chain.
+#[derive(Debug, Clone)]
+struct Endpoint {
+    port: u16,
+    faults: Plan,
+}
+
+/// Reads `port=N[,faults=PLAN]`. A plan has commas of its own, so it comes last.
+impl FromStr for Endpoint {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let form = || "expected port=N or port=N,faults=SPEC".to_owned();
+        let (port, faults) = text.split_once(',').unwrap_or((text, "faults="));
+        let port = port.strip_prefix("port=").and_then(|port| port.parse().ok()).ok_or_else(form)?;
+        let faults = faults.strip_prefix("faults=").ok_or_else(form)?;
+        Ok(Self { port, faults: faults.parse::<Plan>().map_err(|error| error.to_string())? })
+    }
+}
+
+/// What it means: a chain, and how it is served; the first server is the one that is announced.
 struct Devnet {
     chain: ChainOptions,
-    server: ServerOptions,
+    servers: Vec<ServerOptions>,
 }
 
 impl Args {
@@ -64,9 +89,15 @@ impl Args {
             mining: self.block_time.map_or(Mining::Auto, |HumanDuration(time)| Mining::Interval(time)),
             ..ChainOptions::default()
         };
-        let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
-        let faults = self.faults.clone().map(|plan| Faults::new(self.seed, plan));
-        Ok(Devnet { chain, server: ServerOptions { addr, faults, ..ServerOptions::default() } })
+        let first = Endpoint { port: self.port, faults: self.faults.clone() };
+        let servers = [first].iter().chain(&self.endpoints).map(|endpoint| self.server(endpoint)).collect();
+        Ok(Devnet { chain, servers })
+    }
+
+    fn server(&self, endpoint: &Endpoint) -> ServerOptions {
+        let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, endpoint.port));
+        let faults = Some(Faults::new(self.seed, endpoint.faults.clone()));
+        ServerOptions { addr, faults, ..ServerOptions::default() }
     }
 }
 
@@ -79,6 +110,8 @@ fn now_s() -> u64 {
 struct Announcement {
     http_url: String,
     ws_url: String,
+    /// The URLs for HTTP of all endpoints, the first one included.
+    endpoints: Vec<String>,
     chain_id: u64,
     accounts: Vec<Account>,
 }
@@ -90,7 +123,7 @@ struct Account {
 }
 
 impl Announcement {
-    fn new(server: &ServerHandle, chain_id: u64, accounts: &[DevAccount]) -> Self {
+    fn new(server: &ServerHandle, others: &[ServerHandle], chain_id: u64, accounts: &[DevAccount]) -> Self {
         let account = |account: &DevAccount| Account {
             address: account.address().to_string(),
             private_key: account.key().to_string(),
@@ -98,14 +131,16 @@ impl Announcement {
         Self {
             http_url: server.http_url(),
             ws_url: server.ws_url(),
+            endpoints: [server].into_iter().chain(others).map(ServerHandle::http_url).collect(),
             chain_id,
             accounts: accounts.iter().map(account).collect(),
         }
     }
 
     fn render(&self) -> String {
+        let others: String = self.endpoints.iter().skip(1).map(|url| format!("endpoint   {url}\n")).collect();
         let head = format!(
-            "HTTP       {}\nWebSocket  {}\nchain id   {}\n\naccounts, 10000 ether each; the keys are known to everybody\n",
+            "HTTP       {}\nWebSocket  {}\n{others}chain id   {}\n\naccounts, 10000 ether each; the keys are known to everybody\n",
             self.http_url, self.ws_url, self.chain_id
         );
         let lines =
@@ -116,15 +151,20 @@ impl Announcement {
 
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     output::log::start(&global.log());
-    let Devnet { chain: options, server } = args.options()?;
+    let Devnet { chain: options, servers } = args.options()?;
     let (chain_id, accounts) = (options.chain_id, options.accounts.clone());
     let shutdown = signals::shutdown()?;
     let chain = Chain::new(options);
-    let server = Server::start(Arc::new(chain.clone()), server).await.map_err(|error| {
-        Failure::coded(Code::ListenFailed, causes(&error))
-            .hint("choose another port: --port 0 takes a free one")
-    })?;
-    let announcement = Announcement::new(&server, chain_id, &accounts);
+    let mut started = Vec::with_capacity(servers.len());
+    for options in servers {
+        started.push(Server::start(Arc::new(chain.clone()), options).await.map_err(|error| {
+            Failure::coded(Code::ListenFailed, causes(&error))
+                .hint("choose another port: --port 0 takes a free one")
+        })?);
+    }
+    let others = started.split_off(1);
+    let server = started.remove(0);
+    let announcement = Announcement::new(&server, &others, chain_id, &accounts);
     if args.json {
         output::json(&announcement)?;
     } else {
@@ -133,6 +173,9 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     output::note("Ctrl-C ends it");
     chain.run(shutdown).await;
     server.stop().await;
+    for other in others {
+        other.stop().await;
+    }
     Ok(())
 }
 

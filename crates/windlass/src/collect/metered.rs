@@ -11,9 +11,11 @@ use windlass_core::payout::fees::GasFees;
 use windlass_core::payout::submit::{
     Call, CallOutcome, GasEstimate, NonceTag, SendAnswer, TransactionChain, TransactionReceipt,
 };
-use windlass_core::reader::{BlockTag, ChainError, ChainReader, Header, LogFilter, LogSpan, Receipts};
+use windlass_core::reader::{
+    BlockTag, ChainError, ChainReader, EndpointAnswer, FalseAnswer, Header, LogFilter, LogSpan, Receipts,
+};
 
-use super::metrics::RPC_SECONDS;
+use super::metrics::{FALSE_ANSWERS_TOTAL, RPC_SECONDS};
 use crate::pay::metrics::{PAY_ANSWERS_TOTAL, PAY_SENT_TOTAL};
 
 /// Passes every question on, and notes how long the answer took.
@@ -55,12 +57,34 @@ impl<C: ChainReader> ChainReader for Metered<C> {
         self.timed("logs", self.inner.logs(span, filter)).await
     }
 
+    async fn block_logs(&self, header: &Header, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
+        self.timed("block_logs", self.inner.block_logs(header, filter)).await
+    }
+
     async fn receipts(&self, block: &BlockHeader) -> Result<Option<Receipts>, ChainError> {
         self.timed("receipts", self.inner.receipts(block)).await
     }
 
     async fn code(&self, address: Address, at: BlockTag) -> Result<Bytes, ChainError> {
         self.timed("code", self.inner.code(address, at)).await
+    }
+
+    async fn header_from_each(&self, block: BlockTag) -> Vec<EndpointAnswer<Option<Header>>> {
+        self.timed("header", self.inner.header_from_each(block)).await
+    }
+
+    async fn logs_from_each(&self, span: LogSpan, filter: &LogFilter) -> Vec<EndpointAnswer<Vec<LogEvent>>> {
+        self.timed("logs", self.inner.logs_from_each(span, filter)).await
+    }
+
+    async fn receipts_from_each(&self, block: &BlockHeader) -> Vec<EndpointAnswer<Option<Receipts>>> {
+        self.timed("receipts", self.inner.receipts_from_each(block)).await
+    }
+
+    fn report_false_answer(&self, endpoint: &str, answer: &FalseAnswer) {
+        let labels = [("chain", self.chain.clone()), ("place", endpoint.to_owned())];
+        metrics::counter!(FALSE_ANSWERS_TOTAL, &labels).increment(1);
+        self.inner.report_false_answer(endpoint, answer);
     }
 
     fn range_size(&self, filter: &LogFilter) -> u64 {

@@ -46,6 +46,8 @@ const RPC_LIMITED_TOTAL: &str = "windlass_collect_rpc_limited_total";
 const RPC_LATENCY: &str = "windlass_collect_rpc_latency_seconds";
 /// Whether nothing speaks against an endpoint.
 const RPC_HEALTHY: &str = "windlass_collect_rpc_healthy";
+/// Answers about logs that were proven false.
+pub(super) const FALSE_ANSWERS_TOTAL: &str = "windlass_collect_false_answers_total";
 /// How long answers take, by method, hedges and second tries included.
 pub(super) const RPC_SECONDS: &str = "windlass_collect_rpc_seconds";
 
@@ -72,6 +74,7 @@ pub(crate) fn install() -> Result<PrometheusHandle, BuildError> {
     describe_counter!(RPC_LIMITED_TOTAL, "how often an endpoint wanted fewer questions");
     describe_gauge!(RPC_LATENCY, "how long an endpoint's answers take on average, in seconds");
     describe_gauge!(RPC_HEALTHY, "1 while nothing speaks against the endpoint");
+    describe_counter!(FALSE_ANSWERS_TOTAL, "answers of an endpoint about logs that were proven false");
     describe_histogram!(RPC_SECONDS, "how long answers take, by method, in seconds");
     Ok(handle)
 }

@@ -1,6 +1,6 @@
 //! `windlass devnet`
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
 use crate::binary::{Folder, hide_numbers};
@@ -48,4 +48,47 @@ fn a_signal_ends_it_in_the_middle_of_a_batch() {
     let (status, stderr) = devnet.end();
     assert_eq!(status.code(), Some(0), "{stderr}");
     assert!(!stderr.contains("still under way"), "{stderr}");
+}
+
+/// What the server at a URL says to a call.
+fn ask(url: &str, method: &str) -> String {
+    let addr = url.strip_prefix("http://").expect("an address");
+    let call = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":[]}}"#);
+    let mut stream = TcpStream::connect(addr).expect("a connection");
+    let length = call.len();
+    write!(
+        stream,
+        "POST / HTTP/1.1\r\nHost: {addr}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{call}"
+    )
+    .expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer
+}
+
+#[test]
+fn endpoints_have_faults_of_their_own() {
+    let folder = Folder::new();
+    let endpoint = "port=0,faults=503=1,lie=empty*0.5";
+    let mut devnet =
+        folder.start(&["devnet", "--port", "0", "--json", "--endpoint", endpoint, "--endpoint", "port=0"]);
+    let announced = devnet.json();
+    let urls: Vec<&str> =
+        announced["endpoints"].as_array().expect("a list").iter().filter_map(|url| url.as_str()).collect();
+    assert_eq!((urls.len(), urls[0]), (3, announced["http_url"].as_str().expect("a URL")));
+    assert!(ask(urls[0], "eth_chainId").contains("0x7a69"));
+    assert!(ask(urls[1], "eth_chainId").starts_with("HTTP/1.1 503"));
+    assert!(ask(urls[1], "windlass_faults").contains(r#""plan":"503=1,lie=empty*0.5""#));
+    assert!(ask(urls[2], "eth_chainId").contains("0x7a69"));
+    devnet.signal("TERM");
+    assert_eq!(devnet.end().0.code(), Some(0));
+}
+
+#[test]
+fn an_endpoint_that_cannot_be_read_is_wrong_usage() {
+    for wrong in ["8546", "port=x", "port=1,reset=1", "port=1,faults=resett=1"] {
+        let ran = Folder::new().run(&["devnet", "--endpoint", wrong]);
+        assert!(ran.stderr.contains("--endpoint"), "{}", ran.shown());
+        assert_eq!(ran.code, Some(2), "{}", ran.shown());
+    }
 }

@@ -160,7 +160,7 @@ impl Inner {
                 }
                 if let Some(why) = question.contradiction() {
                     for place in &tried.ignorant {
-                        self.members[*place].contradicted(question.kind(), &why, now);
+                        self.members[*place].contradicted(&why, now);
                     }
                 }
                 if question.kind().is_about_heads() {
@@ -203,6 +203,19 @@ impl Inner {
         if !stays {
             knowledge.favourite = Some(place);
         }
+    }
+
+    /// Puts the question to one member and nobody else, and gives its answer or error.
+    pub(super) async fn ask_member<Q: Question>(
+        &self,
+        question: &Q,
+        turn: Turn<'_>,
+    ) -> Result<Q::Answer, ChainError> {
+        let outcome = self.put(question, turn).await;
+        self.settle(question, &outcome);
+        outcome.result.map_err(|failure| match failure {
+            Failure::Error(error) | Failure::WrongChain(error) | Failure::Behind(error) => error,
+        })
     }
 
     /// Puts the question to one member and nobody else.

@@ -4,7 +4,6 @@
 //! good answers ─► more at once, up to a maximum
 //! 429          ─► half at once, left out as long as it asked for
 //! failures     ─► after three in a row left out, each time for twice as long; then one try
-//! false answer ─► set aside for that kind of question, each time for twice as long
 //! ```
 //!
 //! What happened to questions that were under way together counts once: whatever began
@@ -39,9 +38,6 @@ const MAX_HEAD_AGE: Duration = Duration::from_secs(60);
 /// So long an endpoint that did not have a block is not asked about it again.
 const LACKS_FOR: Duration = Duration::from_secs(2);
 
-/// How long an endpoint is first set aside for a kind of question.
-const ASIDE_PAUSE: Duration = Duration::from_secs(5);
-
 /// One endpoint's state.
 #[derive(Debug)]
 pub(super) struct Health {
@@ -71,16 +67,6 @@ pub(super) struct Health {
     pub(super) trouble: Option<String>,
     /// How many calls a second it takes.
     pub(super) rate: Rate,
-    /// Kinds of questions that it answered wrongly.
-    aside: [Option<Aside>; Kind::COUNT],
-}
-
-/// An endpoint that is not asked one kind of question for a while.
-#[derive(Debug, Clone)]
-struct Aside {
-    until: Instant,
-    times: u32,
-    why: String,
 }
 
 /// How often what happened.
@@ -123,30 +109,7 @@ impl Health {
             head: None,
             trouble: None,
             rate: Rate::default(),
-            aside: Default::default(),
         }
-    }
-
-    /// Its answer to such a question was false: it is not asked that again for a while,
-    /// longer each time.
-    pub(super) fn set_aside(&mut self, kind: Kind, why: String, now: Instant) {
-        let aside = &mut self.aside[kind as usize];
-        let times = aside.as_ref().filter(|before| now < before.until + self.longest_pause);
-        let times = times.map_or(0, |before| before.times);
-        let pause = (ASIDE_PAUSE * (1 << times.min(MAX_DOUBLINGS))).min(self.longest_pause);
-        *aside = Some(Aside { until: now + pause, times: times + 1, why });
-        self.counts.errors += 1;
-    }
-
-    /// Whether it is not asked such questions for now.
-    pub(super) fn is_aside(&self, kind: Kind, now: Instant) -> bool {
-        self.aside[kind as usize].as_ref().is_some_and(|aside| now < aside.until)
-    }
-
-    /// Why it is set aside for some questions, if it is.
-    pub(super) fn why_aside(&self, now: Instant) -> Option<&str> {
-        let aside = self.aside.iter().flatten().find(|aside| now < aside.until);
-        aside.map(|aside| aside.why.as_str())
     }
 
     pub(super) fn is_proven(&self) -> bool {
@@ -168,7 +131,7 @@ impl Health {
 
     /// Whether nothing speaks against it: it did not fail last, and is not on trial.
     pub(super) fn is_well(&self, now: Instant) -> bool {
-        self.is_available(now) && self.failures == 0 && self.pauses == 0 && self.why_aside(now).is_none()
+        self.is_available(now) && self.failures == 0 && self.pauses == 0
     }
 
     pub(super) fn in_flight(&self) -> u32 {

@@ -10,6 +10,7 @@ use windlass_core::error::RetryAdvice;
 use windlass_core::payout::submit::{SendAnswer, TransactionChain};
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, LogFilter};
 
+use super::compare::Distrust;
 use super::health::Health;
 use super::options::PoolOptions;
 use super::question::{Asked, Kind};
@@ -75,6 +76,7 @@ pub(super) struct Member {
     heads_waiting: AtomicU32,
     /// Calls for heads since the last for anything else.
     heads_in_a_row: AtomicU32,
+    distrust: Mutex<Distrust>,
 }
 
 /// Calls for heads that go first, before another call has its turn.
@@ -107,9 +109,14 @@ pub(super) fn named(sources: Vec<Arc<dyn Source>>, options: &PoolOptions) -> Vec
             0 => source.place().to_owned(),
             others => format!("{}#{}", source.place(), others + 1),
         };
-        let health = Mutex::new(Health::new(options));
-        let (heads_waiting, heads_in_a_row) = (AtomicU32::new(0), AtomicU32::new(0));
-        members.push(Member { name, source, health, heads_waiting, heads_in_a_row });
+        members.push(Member {
+            name,
+            source,
+            health: Mutex::new(Health::new(options)),
+            heads_waiting: AtomicU32::new(0),
+            heads_in_a_row: AtomicU32::new(0),
+            distrust: Mutex::default(),
+        });
     }
     members
 }
@@ -133,6 +140,10 @@ impl From<ChainError> for Failure {
 impl Member {
     pub(super) fn health(&self) -> MutexGuard<'_, Health> {
         self.health.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn distrust(&self) -> MutexGuard<'_, Distrust> {
+        self.distrust.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until its rate allows so many calls. Those for heads go first: they are few,
@@ -238,18 +249,14 @@ impl Member {
     }
 
     /// Another had what this one said there is not.
-    pub(super) fn contradicted(&self, kind: Kind, why: &str, now: Instant) {
-        tracing::warn!(
-            endpoint = self.name,
-            why,
-            "an endpoint's answer was false: another is asked such questions for now"
-        );
-        self.health().set_aside(kind, format!("{}: {why}", self.name), now);
+    pub(super) fn contradicted(&self, why: &str, now: Instant) {
+        tracing::warn!(endpoint = self.name, why, "an endpoint is not asked about logs for a while");
+        self.distrust().report(why.to_owned(), now);
     }
 
     pub(super) fn status(&self, now: Instant) -> EndpointStatus {
         let learned = self.source.learned();
-        EndpointStatus::new(self.name.clone(), &self.health(), learned, now)
+        EndpointStatus::new(self.name.clone(), &self.health(), learned, now).distrusted(&self.distrust(), now)
     }
 }
 

@@ -10,6 +10,7 @@
 //! | --- | --- |
 //! | `question` | what can be asked, and which answers another endpoint may better |
 //! | `ask` | one question: tries, hedges, and which of several errors is told |
+//! | `compare` | one question to every endpoint, and endpoints whose logs were proven false |
 //! | `pick` | who is asked next, and waiting for a turn |
 //! | `health`, `latency` | what is known of an endpoint, without I/O; time is an argument |
 //! | `rate` | how many calls a second an endpoint takes, learned from its refusals |
@@ -24,6 +25,7 @@
 //! no question: it goes to all at once, also to those that are left out, and to none twice.
 
 mod ask;
+mod compare;
 mod health;
 mod hedge;
 mod knowledge;
@@ -51,7 +53,8 @@ use tokio::time::Instant;
 use windlass_core::chain::{Address, BlockHeader, Bytes, ChainId};
 use windlass_core::event::LogEvent;
 use windlass_core::reader::{
-    BlockTag, ChainError, ChainReader, Header, LogFilter, LogSpan, Receipts, of_block,
+    BlockTag, ChainError, ChainReader, EndpointAnswer, FalseAnswer, Header, LogFilter, LogSpan, Receipts,
+    of_block,
 };
 
 use super::batch::{MAX_BATCH_CALLS, MAX_MESSAGES_AT_ONCE};
@@ -184,6 +187,22 @@ impl ChainReader for EvmPool {
 
     async fn code(&self, address: Address, at: BlockTag) -> Result<Bytes, ChainError> {
         self.inner.ask(&AskCode { address, at }).await
+    }
+
+    async fn header_from_each(&self, block: BlockTag) -> Vec<EndpointAnswer<Option<Header>>> {
+        self.inner.ask_each(&AskHeader { block }).await
+    }
+
+    async fn logs_from_each(&self, span: LogSpan, filter: &LogFilter) -> Vec<EndpointAnswer<Vec<LogEvent>>> {
+        self.inner.ask_each(&AskLogs { span, filter }).await
+    }
+
+    async fn receipts_from_each(&self, block: &BlockHeader) -> Vec<EndpointAnswer<Option<Receipts>>> {
+        self.inner.ask_each(&AskReceipts { block }).await
+    }
+
+    fn report_false_answer(&self, endpoint: &str, answer: &FalseAnswer) {
+        self.inner.distrust(endpoint, answer);
     }
 
     /// What the endpoint can take that takes most, of those that are well.

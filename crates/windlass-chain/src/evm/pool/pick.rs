@@ -101,7 +101,9 @@ impl Inner {
     /// nobody.
     fn pick<Q: Question>(&self, question: &Q, asked: &[usize], insist: bool) -> Pick<'_> {
         let now = Instant::now();
-        let candidates = || (0..self.members.len()).filter(|place| !asked.contains(place));
+        let distrusted = self.distrusted_for(question.kind(), now);
+        let candidates =
+            || (0..self.members.len()).filter(|place| !asked.contains(place) && !distrusted.contains(place));
         let available = |place: &usize| self.members[*place].health().is_available(now);
         if candidates().next().is_none() {
             return Pick::NobodyLeft;
@@ -115,9 +117,7 @@ impl Inner {
             |member: &Member| question.presumes().is_some_and(|block| member.health().lacks(block, now));
         let refused = |place: &usize| {
             let member = &self.members[*place];
-            question.is_refused_by(&*member.source)
-                || lacks(member)
-                || member.health().is_aside(question.kind(), now)
+            question.is_refused_by(&*member.source) || lacks(member)
         };
         let alone = self.members.len() == 1;
         let all_refuse = insist && (alone || candidates().filter(available).all(|place| refused(&place)));

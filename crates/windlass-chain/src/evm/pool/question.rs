@@ -240,7 +240,7 @@ impl Question for AskLogs<'_> {
 
     fn about(&self) -> Option<B256> {
         match self.span {
-            LogSpan::Block(hash) => Some(hash),
+            LogSpan::Block(block) => Some(block.hash),
             LogSpan::Range(_) => None,
         }
     }
@@ -270,7 +270,7 @@ impl Question for AskBlockLogs<'_> {
     }
 
     fn put<'a>(&'a self, source: &'a dyn Source) -> Asked<'a, Vec<LogEvent>> {
-        source.logs(LogSpan::Block(self.header.block.hash), self.filter)
+        source.logs(LogSpan::Block(self.header.block.block_ref()), self.filter)
     }
 
     fn is_unknown(&self, answer: &Vec<LogEvent>) -> bool {

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use tokio::time::Instant;
 
+use super::compare::Distrust;
 use super::health::Health;
 use crate::evm::learn::Learned;
 
@@ -35,6 +36,12 @@ pub struct EndpointStatus {
     pub hedged: u64,
     /// The newest block that it is known to have.
     pub head: Option<u64>,
+    /// For how long it is not asked about logs, because its logs were proven false.
+    pub logs_set_aside_ms: Option<u64>,
+    /// How its logs were proven false the last time.
+    pub false_answer: Option<String>,
+    /// How often its logs were proven false.
+    pub false_answers: u64,
     /// What was learned of its log ranges, the filter used last first.
     pub learned: Vec<Learned>,
 }
@@ -46,7 +53,7 @@ impl EndpointStatus {
             place,
             healthy: health.is_well(now),
             left_out_ms: left_out.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
-            trouble: health.trouble.clone().or_else(|| health.why_aside(now).map(str::to_owned)),
+            trouble: health.trouble.clone(),
             calls_per_s: health.rate.per_s(),
             latency_ms: health.overall.ms(),
             in_flight: health.in_flight(),
@@ -56,7 +63,21 @@ impl EndpointStatus {
             limited: health.counts.limited,
             hedged: health.counts.hedged,
             head: health.head(),
+            logs_set_aside_ms: None,
+            false_answer: None,
+            false_answers: 0,
             learned,
+        }
+    }
+
+    pub(super) fn distrusted(self, distrust: &Distrust, now: Instant) -> Self {
+        let set_aside = distrust.set_aside_for(now);
+        Self {
+            healthy: self.healthy && set_aside.is_none(),
+            logs_set_aside_ms: set_aside.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+            false_answer: distrust.reason().map(str::to_owned),
+            false_answers: distrust.count(),
+            ..self
         }
     }
 }

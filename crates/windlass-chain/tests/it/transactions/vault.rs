@@ -146,7 +146,7 @@ impl<'a> Scene<'a> {
 
     /// What the vault said in a block.
     async fn events(&self, block: BlockRef) -> Vec<VaultEvent> {
-        let span = LogSpan::Block(block.hash);
+        let span = LogSpan::Block(block);
         let logs = self.chain.logs(span, &event::filter(self.vault)).await.expect("logs");
         let events = logs.iter().map(|log| VaultEvent::read(self.vault(), log).expect("readable"));
         events.map(|event| event.expect("one of its two")).collect()

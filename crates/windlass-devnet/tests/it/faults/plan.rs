@@ -21,11 +21,12 @@ async fn storm(server: &ServerHandle, calls: usize) -> Vec<Result<(u16, bool), (
     let mut outcomes = Vec::new();
     let log = SmallNode::new().chain.log(0);
     for at in 0..calls {
-        let text = match at % 5 {
+        let text = match at % 6 {
             0 => request("eth_chainId", json!([])),
             1 => request("eth_getTransactionReceipt", json!([log.transaction_hash])),
             2 => request("eth_getLogs", json!([{"fromBlock": "0x0", "toBlock": "latest"}])),
             3 => format!("[{0},{0}]", request("eth_chainId", json!([]))),
+            4 => request("eth_getBlockByNumber", json!(["0x7", false])),
             _ => request("eth_blockNumber", json!([])),
         };
         let sent = client.post(server.http_url()).header("connection", "close").body(text).send();
@@ -41,12 +42,14 @@ async fn storm(server: &ServerHandle, calls: usize) -> Vec<Result<(u16, bool), (
 }
 
 const EVERYTHING: &str = "latency=1ms..2ms*0.2,429=0.1,ratelimit=0.1,503=0.1,timeout=0.05:1ms,\
-     reset=0.1,truncate=0.1,chainid=5*0.5,nullreceipts=0.5,logs=infura:10*0.5,batch=1*0.5,lag=2of5:3";
+     reset=0.1,truncate=0.1,chainid=5*0.5,nullreceipts=0.5,logs=infura:10*0.3,batch=1*0.5,lag=2of5:3,\
+     rate=1000000:1*0.5,refuse=0.05,lie=number*0.3,lie=hash*0.3,lie=time*0.3,lie=repeat*0.3,\
+     lie=missing*0.3,lie=parent*0.5,lie=bloom,nologtime=0.3,lie=empty*0.3";
 
 #[tokio::test]
 async fn every_kind_of_fault_happens() {
     let (server, faults) = serve_with(42, EVERYTHING).await;
-    storm(&server, 400).await;
+    storm(&server, 600).await;
     let counts = faults.counts();
     for (kind, count) in counts.iter() {
         assert!(count > 0, "{} never happened: {counts}", kind.name());

@@ -361,7 +361,7 @@ impl Follower {
     /// Compares a block's bloom with all its logs, until enough is known of the chain's blooms.
     async fn prove_blooms(&mut self, step: &Step) -> Result<(), CollectError> {
         if let Some(header) = self.bloom_candidate.take().filter(|_| self.blooms.wants_proof()) {
-            let span = LogSpan::Block(header.block.hash);
+            let span = LogSpan::Block(header.block.block_ref());
             // What cannot be asked now shows with another block.
             if let Ok(logs) = self.chain.reader.logs(span, &LogFilter::default()).await {
                 self.blooms_changed |= self.blooms.saw_all(&header, &logs);

@@ -12,9 +12,10 @@ use futures_util::{StreamExt, stream};
 use windlass_core::chain::BlockRef;
 use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
-use windlass_core::reader::{ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan};
+use windlass_core::reader::{ChainError, ChainReader, Header, LogFilter, LogSpan};
 
 use super::bloom::BloomTrust;
+use crate::collect::block_logs;
 use crate::collect::routing::Routing;
 
 /// Headers that are asked for in one question.
@@ -221,7 +222,7 @@ async fn read_run(
     let outside = excluded.iter().filter(|header| !range.contains(header.block.number));
     read.logs.extend(outside.map(silent));
     if asked.len() == 1 {
-        read.take_block(first, reader.block_logs(first, filter).await);
+        read.take(first, block_logs::of_header(reader, first, filter).await);
         return read;
     }
     let inside: Vec<&Header> = headers.iter().filter(|header| range.contains(header.block.number)).collect();
@@ -233,12 +234,9 @@ async fn read_run(
 }
 
 impl LogsRead {
-    fn take_block(&mut self, header: &Header, answer: Result<Vec<LogEvent>, ChainError>) {
+    fn take(&mut self, header: &Header, answer: Result<Vec<LogEvent>, ChainError>) {
         match answer {
-            Ok(logs) if logs.iter().all(|log| log.block == header.block.block_ref()) => {
-                self.logs.push((header.block.block_ref(), with_time(header, logs)));
-            }
-            Ok(_) => self.error = Some(of_another(header)),
+            Ok(logs) => self.logs.push((header.block.block_ref(), logs)),
             Err(error) => self.error = Some(error),
         }
     }
@@ -269,25 +267,15 @@ impl LogsRead {
             if of_block.is_empty() && filter.may_match(&header.logs_bloom) {
                 doubtful.push(*header);
             } else {
-                self.logs.push((block, with_time(header, of_block)));
+                self.take(header, block_logs::checked(&header.block, filter, of_block));
             }
         }
         self.replaced = replaced;
-        let questions: Vec<_> = doubtful.iter().map(|header| reader.block_logs(header, filter)).collect();
+        let questions: Vec<_> =
+            doubtful.iter().map(|header| block_logs::of_header(reader, header, filter)).collect();
         let answers: Vec<_> = stream::iter(questions).buffered(QUESTIONS_AT_ONCE).collect().await;
         for (header, answer) in doubtful.into_iter().zip(answers) {
-            self.take_block(header, answer);
+            self.take(header, answer);
         }
     }
-}
-
-/// The time of a log is that of its block's header.
-fn with_time(header: &Header, mut logs: Vec<LogEvent>) -> Vec<LogEvent> {
-    logs.iter_mut().for_each(|log| log.timestamp_s = header.block.timestamp_s);
-    logs
-}
-
-fn of_another(header: &Header) -> ChainError {
-    let message = format!("the endpoint sent logs of another block than {}", header.block.block_ref());
-    ChainError::new(ChainErrorKind::Malformed, message)
 }

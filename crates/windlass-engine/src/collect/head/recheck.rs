@@ -1,6 +1,7 @@
 //! A second look at blocks once they are final: an endpoint may have had a block
-//! before it had its logs. What differs is asked for block by block, checked
-//! against its header, and mended in one commit.
+//! before it had its logs. Where one endpoint's answer differs from what is stored, all
+//! endpoints are asked about that block: what is proven is mended in one commit, what is not is
+//! kept, reported and asked about again later.
 
 use std::collections::BTreeSet;
 
@@ -13,9 +14,10 @@ use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, LogSpan};
 
 use super::{Followed, Follower, Step};
 use crate::collect::compare;
+use crate::collect::doubts::Doubts;
 use crate::collect::error::CollectError;
 use crate::collect::ledger;
-use crate::collect::mend::Mend;
+use crate::collect::resolve::BlockResolver;
 use crate::collect::routing::Routing;
 
 /// At most this many blocks in one look.
@@ -29,6 +31,9 @@ impl Follower {
         let Some(done) = ledger::block(&*chain.store, &chain.names.recheck).await? else {
             return Ok(Followed::Idle);
         };
+        if let Some(asked) = self.ask_again(step).await? {
+            return Ok(asked);
+        }
         let from = done.number + 1;
         let routing = self.routing_at(&step.plan, from).await?;
         // No more than the endpoint takes.
@@ -53,7 +58,8 @@ impl Follower {
         differing.retain(|block| *block <= blocks.to);
         let end = chain.reader.header(BlockTag::Number(blocks.to)).await?;
         let Some(end) = end else { return Ok(Followed::Idle) };
-        let (mut writes, mended) = self.mend(step, &routing, &differing).await?;
+        let found = self.settle_differing(step, &routing, blocks, &differing).await?;
+        let (mut writes, mended) = (found.writes, found.mended);
         // The chain may have been reorganised past what is final while it was looked at:
         // that is nothing to mend.
         if self.is_canonical(&step.position).await? != Some(true) {
@@ -105,34 +111,64 @@ impl Follower {
         ]
     }
 
-    /// Collects blocks anew, each checked against its header; says how many it was
-    /// right to doubt.
-    async fn mend(
+    /// Asks all endpoints about blocks that one answered otherwise than they are stored.
+    /// What is proven is mended; what is not is kept, and asked about again later.
+    async fn settle_differing(
         &self,
         step: &Step,
         routing: &Routing,
-        blocks: &BTreeSet<u64>,
-    ) -> Result<(Vec<Write>, u64), CollectError> {
-        let (mut writes, mut mended) = (Vec::new(), 0);
-        let mend = Mend::new(&self.chain, routing, &format!("mend-{}", step.lease.epoch.0)).await?;
-        for number in blocks {
-            let header = self.chain.reader.header(BlockTag::Number(*number)).await?;
-            let header = header.ok_or_else(|| unknown(*number))?;
-            let logs = self.chain.reader.block_logs(&header, &routing.filter).await?;
-            let sorted = routing.sorted(&logs);
-            let span = BlockRange { from: *number, to: *number };
-            if compare::differing_blocks(&*self.chain.store, self.chain.options.chain, routing, span, &sorted)
-                .await?
-                .is_empty()
-            {
-                continue;
-            }
-            tracing::warn!(chain = %self.chain.options.chain, block = number, "a block was not complete and is mended");
-            writes.extend(mend.block(header.block.block_ref(), sorted).await?);
-            mended += 1;
+        blocks: BlockRange,
+        differing: &BTreeSet<u64>,
+    ) -> Result<Settled, CollectError> {
+        let mut settled = Settled::default();
+        if differing.is_empty() {
+            return Ok(settled);
         }
-        Ok((writes, mended))
+        let chain = &*self.chain;
+        let by = format!("mend-{}", step.lease.epoch.0);
+        let mut resolver = BlockResolver::new(chain, &*chain.reader, routing, &by).await?;
+        let mut doubts = Doubts::read(&*chain.store, &chain.names.doubts).await?;
+        for number in differing {
+            settled.writes.extend(resolver.resolve(*number, &mut doubts).await?);
+        }
+        resolver.name_false_ranges(blocks, &mut doubts).await;
+        settled.mended = resolver.mended();
+        settled.writes.push(doubts.write(&chain.names.doubts)?);
+        Ok(settled)
     }
+
+    /// Asks about a block again that nobody could tell about; `None` when none is due.
+    async fn ask_again(&mut self, step: &Step) -> Result<Option<Followed>, CollectError> {
+        let chain = self.chain.clone();
+        let mut doubts = Doubts::read(&*chain.store, &chain.names.doubts).await?;
+        let now = chain.store.now().await?;
+        let Some(number) = doubts.due(now) else { return Ok(None) };
+        let routing = self.routing_at(&step.plan, number).await?;
+        let by = format!("mend-{}", step.lease.epoch.0);
+        let mut resolver = BlockResolver::new(&chain, &*chain.reader, &routing, &by).await?;
+        let mut writes = match resolver.resolve(number, &mut doubts).await {
+            // One block holds up no other: it is asked about later.
+            Err(CollectError::Chain(_)) => {
+                doubts.postpone(number, now);
+                Vec::new()
+            }
+            resolved => resolved?,
+        };
+        let mended = resolver.mended();
+        writes.push(doubts.write(&chain.names.doubts)?);
+        if self.is_canonical(&step.position).await? != Some(true) {
+            return Ok(Some(Followed::Idle));
+        }
+        chain.store.commit(Commit::of(writes).under_lease(&step.lease).relaxed()).await?;
+        Ok(Some(Followed::Rechecked { blocks: 1, mended }))
+    }
+}
+
+/// What became of blocks that differ.
+#[derive(Default)]
+struct Settled {
+    writes: Vec<Write>,
+    mended: u64,
 }
 
 fn unknown(number: u64) -> ChainError {

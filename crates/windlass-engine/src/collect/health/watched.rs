@@ -8,7 +8,8 @@ use tokio::time::Instant;
 use windlass_core::chain::{Address, BlockHeader, Bytes, ChainId};
 use windlass_core::event::LogEvent;
 use windlass_core::reader::{
-    BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan, Receipts,
+    BlockTag, ChainError, ChainErrorKind, ChainReader, EndpointAnswer, FalseAnswer, Header, LogFilter,
+    LogSpan, Receipts,
 };
 
 use super::pulse::Pulse;
@@ -41,6 +42,15 @@ impl Watched {
     async fn prompt<T>(&self, asked: impl Future<Output = Result<T, ChainError>>) -> Result<T, ChainError> {
         let _asking = Asking { pulse: &self.pulse, number: self.pulse.ask(Instant::now()) };
         self.heard(asked).await
+    }
+
+    /// A question that was put to several endpoints: any of them may be heard.
+    async fn each<T>(&self, asked: impl Future<Output = Vec<EndpointAnswer<T>>>) -> Vec<EndpointAnswer<T>> {
+        let answers = asked.await;
+        if answers.iter().any(|one| one.answer.as_ref().err().is_none_or(is_answer)) {
+            self.pulse.hear(Instant::now());
+        }
+        answers
     }
 
     async fn heard<T>(&self, asked: impl Future<Output = Result<T, ChainError>>) -> Result<T, ChainError> {
@@ -85,6 +95,22 @@ impl ChainReader for Watched {
 
     async fn code(&self, address: Address, at: BlockTag) -> Result<Bytes, ChainError> {
         self.heard(self.inner.code(address, at)).await
+    }
+
+    async fn header_from_each(&self, block: BlockTag) -> Vec<EndpointAnswer<Option<Header>>> {
+        self.each(self.inner.header_from_each(block)).await
+    }
+
+    async fn logs_from_each(&self, span: LogSpan, filter: &LogFilter) -> Vec<EndpointAnswer<Vec<LogEvent>>> {
+        self.each(self.inner.logs_from_each(span, filter)).await
+    }
+
+    async fn receipts_from_each(&self, block: &BlockHeader) -> Vec<EndpointAnswer<Option<Receipts>>> {
+        self.each(self.inner.receipts_from_each(block)).await
+    }
+
+    fn report_false_answer(&self, endpoint: &str, answer: &FalseAnswer) {
+        self.inner.report_false_answer(endpoint, answer);
     }
 
     fn range_size(&self, filter: &LogFilter) -> u64 {

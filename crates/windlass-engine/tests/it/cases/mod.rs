@@ -17,7 +17,8 @@
 //! | `once` | each row is announced once |
 //! | `neighbours` | others on the same chain |
 //! | `health` | how it goes, told to others |
-//! | `stage` | where they play: `flaky` store, `scripted` endpoint, `logbook` |
+//! | `trust` | endpoints that lie, alone or one of two |
+//! | `stage` | where they play: `flaky` store, `scripted` endpoint, `panel` of endpoints, `logbook` |
 
 mod filters;
 mod finality;
@@ -29,6 +30,7 @@ mod logbook;
 mod neighbours;
 mod once;
 mod pace;
+mod panel;
 mod pass;
 mod reorg;
 mod replay;
@@ -36,6 +38,7 @@ mod script;
 mod scripted;
 mod stage;
 mod trouble;
+mod trust;
 
 /// Makes tests of every case, one for each store.
 macro_rules! on_both_stores {
@@ -138,6 +141,7 @@ on_both_stores! {
         what_two_endpoints_disagree_about_is_left_as_it_is
         the_extent_reaches_from_the_first_start_to_the_last_final_block
         a_start_that_moves_back_collects_what_lies_before
+        rows_at_blocks_that_do_not_exist_are_named_and_removed
     }
     health {
         how_it_goes_is_written_when_it_changes_and_seldom_otherwise
@@ -147,6 +151,19 @@ on_both_stores! {
         the_last_word_is_that_it_was_let_go
         one_who_does_not_hold_the_chain_takes_it_for_one_word_only
         who_waits_says_for_whom_once
+    }
+    trust {
+        a_liar_that_is_alone_deletes_nothing_and_is_asked_again
+        one_liar_of_two_changes_nothing_and_is_named
+        a_liar_of_two_does_not_stop_the_head
+        a_row_that_one_endpoint_denies_is_kept
+        a_row_that_two_endpoints_deny_is_removed
+        a_row_that_the_receipts_deny_is_removed
+        rows_of_another_block_are_replaced_where_all_logs_give_the_bloom
+        an_answer_by_hash_with_another_number_stores_nothing
+        times_at_the_head_are_those_of_the_header
+        endpoints_with_different_headers_change_nothing
+        a_doubtful_block_that_no_endpoint_serves_holds_up_no_other
     }
     once {
         a_range_under_way_when_a_source_leaves_is_announced_once

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
+use windlass_core::chain::BlockRef;
 use windlass_core::commit::{Commit, Write};
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{ChainErrorKind, ChainReader};
 use windlass_core::store::Door;
-use windlass_core::table::{EventRow, RowHead, Rows};
+use windlass_core::table::RowHead;
 use windlass_engine::collect::audit::{Audit, Audited, Proof};
 use windlass_engine::collect::compare::Compared;
 use windlass_engine::collect::error::CollectError;
 
 use super::scripted::Scripted;
-use super::stage::{Collector, Orders, Stage, fee, from_block, values};
+use super::stage::{Collector, Orders, Stage, from_block};
 use crate::collect::endpoint::Endpoint;
 use crate::database::Kind;
 
@@ -45,29 +46,14 @@ async fn erase(stage: &Stage, block: u64) {
     stage.store.commit(Commit::of(vec![erase])).await.expect("erased");
 }
 
-async fn write(stage: &Stage, head: RowHead, number: u64) {
-    let mut rows = Rows::new(stage.table.clone());
-    let put = rows.push_with(head, |into| {
-        into.extend(values(&fee(number)));
-        Ok::<(), ()>(())
-    });
-    assert_eq!(put, Ok(true));
-    stage.store.commit(Commit::of(vec![Write::Rows(rows)])).await.expect("written");
-}
-
-async fn row_of(stage: &Stage, block: u64) -> EventRow {
-    stage.rows().await.into_iter().find(|row| row.head.block.number == block).expect("a row")
-}
-
 pub(super) async fn what_was_taken_changed_or_added_is_named_and_collected_anew(kind: Kind) {
     let (stage, collector) = collected(kind).await;
-    let [taken, changed, added] =
-        [row_of(&stage, 3).await, row_of(&stage, 9).await, row_of(&stage, 12).await];
+    let [taken, changed, added] = [stage.row_of(3).await, stage.row_of(9).await, stage.row_of(12).await];
     erase(&stage, 3).await;
     erase(&stage, 9).await;
-    write(&stage, changed.head, 999).await;
+    stage.write_row(changed.head, 999).await;
     let extra = RowHead { log_index: 7, ..added.head };
-    write(&stage, extra, 12).await;
+    stage.write_row(extra, 12).await;
     let named = Compared {
         missing: vec![taken.head.key()],
         altered: vec![changed.head.key()],
@@ -146,4 +132,25 @@ pub(super) async fn a_start_that_moves_back_collects_what_lies_before(kind: Kind
     stage.assert_complete(&from_block(5)).await;
     after.settle().await;
     stage.assert_complete(&from_block(5)).await;
+}
+
+pub(super) async fn rows_at_blocks_that_do_not_exist_are_named_and_removed(kind: Kind) {
+    let (stage, collector) = collected(kind).await;
+    let row = stage.row_of(9).await;
+    let audit = audit(&collector, None).await;
+    assert_eq!(audit.phantoms(true).await.expect("a look").count(), 0);
+    let nowhere = RowHead { block: BlockRef { number: 7_000, ..row.head.block }, ..row.head };
+    let forked = RowHead { block: BlockRef { number: 19, ..row.head.block }, log_index: 5, ..row.head };
+    stage.write_row(nowhere, 1).await;
+    stage.write_row(forked, 2).await;
+    let found = audit.phantoms(false).await.expect("a look");
+    let named: Vec<_> = found.rows.values().flatten().copied().collect();
+    assert_eq!((named, found.removed), (vec![nowhere.key(), forked.key()], 0));
+    let found = audit.phantoms(true).await.expect("a look");
+    assert_eq!((found.count(), found.removed), (2, 1), "what is not final is left to the second look");
+    let blocks: Vec<u64> = stage.fees().await.iter().map(|(block, _)| *block).collect();
+    assert!(!blocks.contains(&7_000) && blocks.contains(&19), "{blocks:?}");
+    let said = stage.messages().await;
+    let last: serde_json::Value = serde_json::from_str(&said.last().expect("one").payload).expect("a fact");
+    assert_eq!((last["from_block"].as_u64(), last["to_block"].as_u64()), (Some(7_000), Some(7_000)));
 }

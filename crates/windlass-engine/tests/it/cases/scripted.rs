@@ -18,6 +18,12 @@ use crate::collect::endpoint::Endpoint;
 /// Says what is wrong with a range, if anything.
 type Judge = Box<dyn Fn(BlockRange) -> Option<ChainError> + Send + Sync>;
 
+/// Changes the logs that are sent.
+type Tamper = Box<dyn Fn(LogSpan, Vec<LogEvent>) -> Vec<LogEvent> + Send + Sync>;
+
+/// Changes the headers that are sent.
+type TamperHeader = Box<dyn Fn(Header) -> Header + Send + Sync>;
+
 /// Does something before the newest block is told, which was asked for so often.
 type Look = Box<dyn Fn(usize) + Send + Sync>;
 
@@ -39,6 +45,14 @@ struct Script {
     unknown: BTreeSet<u64>,
     /// The newest block that it tells of; the chain's own, if there is none.
     head: Option<u64>,
+    /// What it makes of logs before it sends them.
+    tamper: Option<Tamper>,
+    /// What it makes of headers before it sends them.
+    tamper_header: Option<TamperHeader>,
+    /// Whether it tells receipts.
+    tells_receipts: bool,
+    /// How many questions were asked.
+    count: u64,
     /// Whoever asks for a range waits for a permit.
     gate: Option<Arc<Semaphore>>,
     /// The ranges that were asked for, with what was wanted.
@@ -85,6 +99,35 @@ impl Scripted {
         self.script().hidden = logs.iter().copied().collect();
     }
 
+    /// Logs are sent as this makes them.
+    pub(crate) fn tamper(
+        &self,
+        tamper: impl Fn(LogSpan, Vec<LogEvent>) -> Vec<LogEvent> + Send + Sync + 'static,
+    ) {
+        self.script().tamper = Some(Box::new(tamper));
+    }
+
+    /// Headers are sent as this makes them.
+    pub(crate) fn tamper_headers(&self, tamper: impl Fn(Header) -> Header + Send + Sync + 'static) {
+        self.script().tamper_header = Some(Box::new(tamper));
+    }
+
+    /// It says the truth again.
+    pub(crate) fn be_honest(&self) {
+        let mut script = self.script();
+        (script.tamper, script.tamper_header) = (None, None);
+    }
+
+    /// It tells the receipts of blocks, which hash to the roots in their headers.
+    pub(crate) fn tell_receipts(&self) {
+        self.script().tells_receipts = true;
+    }
+
+    /// How many questions were asked since the last time.
+    pub(crate) fn count(&self) -> u64 {
+        std::mem::take(&mut self.script().count)
+    }
+
     /// It knows every block but these.
     pub(crate) fn forget(&self, blocks: &[u64]) {
         self.script().unknown = blocks.iter().copied().collect();
@@ -126,6 +169,7 @@ impl Scripted {
     }
 
     fn answer(&self) -> Result<(), ChainError> {
+        self.script().count += 1;
         if self.is_down.load(Ordering::SeqCst) {
             return Err(ChainError::new(ChainErrorKind::Unreachable, "the endpoint is down"));
         }
@@ -146,7 +190,9 @@ impl ChainReader for Scripted {
         self.answer()?;
         let head = self.script().head.filter(|_| block == BlockTag::Latest);
         let header = self.inner.header(head.map_or(block, BlockTag::Number)).await?;
-        Ok(header.filter(|header| !self.script().unknown.contains(&header.block.number)))
+        let script = self.script();
+        let known = header.filter(|header| !script.unknown.contains(&header.block.number));
+        Ok(known.map(|header| script.tamper_header.iter().fold(header, |header, tamper| tamper(header))))
     }
 
     async fn logs(&self, span: LogSpan, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
@@ -165,12 +211,18 @@ impl ChainReader for Scripted {
         let mut logs = self.inner.logs(span, filter).await?;
         let script = self.script();
         logs.retain(|log| !script.hidden.contains(&(log.block.number, log.log_index)));
-        Ok(logs)
+        Ok(script.tamper.iter().fold(logs, |logs, tamper| tamper(span, logs)))
     }
 
     async fn receipts(&self, block: &BlockHeader) -> Result<Option<Receipts>, ChainError> {
         self.answer()?;
-        self.inner.receipts(block).await
+        if !self.script().tells_receipts {
+            return self.inner.receipts(block).await;
+        }
+        let header = self.inner.header(BlockTag::Hash(block.hash)).await?;
+        let Some(header) = header else { return Ok(None) };
+        let logs = self.inner.logs(LogSpan::Block(block.block_ref()), &LogFilter::default()).await?;
+        Ok(Some(Receipts { root: header.receipts_root, logs }))
     }
 
     async fn code(&self, address: Address, at: BlockTag) -> Result<Bytes, ChainError> {

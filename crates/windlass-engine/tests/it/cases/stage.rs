@@ -7,18 +7,21 @@ use std::time::Duration;
 use alloy_primitives::{Address, U256};
 use windlass_core::abi::{Decoder, EventShape};
 use windlass_core::chain::{BlockHeader, BlockRef};
+use windlass_core::commit::{Commit, Write};
 use windlass_core::finality::Finality;
 use windlass_core::job::{JobFilter, JobRow, MAX_LISTED_JOBS};
 use windlass_core::name::{Owner, StateKey};
 use windlass_core::outbox::{MAX_CLAIMED_MESSAGES, Message};
 use windlass_core::plan::Plan;
+use windlass_core::reader::ChainReader;
 use windlass_core::retry::RetryPolicy;
 use windlass_core::row_query::{Condition, MAX_ROW_PAGE, RowOrder, RowQuery};
-use windlass_core::store::{Cursors, Events, Jobs, Outbox, Tables};
-use windlass_core::table::{EventRow, Identifier, TableSpec, Value};
+use windlass_core::store::{Cursors, Door, Events, Jobs, Outbox, Tables};
+use windlass_core::table::{EventRow, Identifier, RowHead, Rows, TableSpec, Value};
 use windlass_engine::collect::backfill::{Backfilled, Backfiller};
 use windlass_engine::collect::catalog::{Catalog, CatalogEntry, Emitter};
 use windlass_engine::collect::chain::{CollectOptions, CollectedChain, Halt};
+use windlass_engine::collect::doubts::Doubts;
 use windlass_engine::collect::head::{Followed, Follower};
 use windlass_engine::collect::names::ChainNames;
 use windlass_engine::collect::sight::Sight;
@@ -137,6 +140,16 @@ impl Stage {
 
     /// A process under these orders.
     pub(crate) fn collector(&self, name: &str, orders: &Orders) -> Collector {
+        self.collector_reading(name, orders, self.reader.clone())
+    }
+
+    /// The same, which reads the chain by another way.
+    pub(crate) fn collector_reading(
+        &self,
+        name: &str,
+        orders: &Orders,
+        reader: Arc<dyn ChainReader>,
+    ) -> Collector {
         let owner = |part: &str| Owner::new(format!("{name}/{part}")).expect("an owner");
         let options = CollectOptions {
             finality: orders.finality,
@@ -152,7 +165,7 @@ impl Stage {
             start: *start,
         });
         let catalog = Catalog::new(self.chain.id(), entries);
-        let chain = CollectedChain::new(options, self.store.clone(), self.reader.clone(), catalog);
+        let chain = CollectedChain::new(options, self.store.clone(), reader, catalog);
         let chain = Arc::new(chain.expect("good names"));
         Collector {
             follower: Follower::new(chain.clone(), None),
@@ -240,6 +253,27 @@ impl Stage {
     /// How often the plan was changed.
     pub(crate) async fn plan_version(&self) -> Option<u64> {
         self.kept::<Plan>(&self.names.plan).await.map(|plan| plan.version)
+    }
+
+    /// What the second look is in doubt about.
+    pub(crate) async fn doubts(&self) -> Doubts {
+        Doubts::read(&*self.store, &self.names.doubts).await.expect("doubts")
+    }
+
+    /// Puts a row into the table, as nobody should.
+    pub(crate) async fn write_row(&self, head: RowHead, number: u64) {
+        let mut rows = Rows::new(self.table.clone());
+        let put = rows.push_with(head, |into| {
+            into.extend(values(&fee(number)));
+            Ok::<(), ()>(())
+        });
+        assert_eq!(put, Ok(true));
+        self.store.commit(Commit::of(vec![Write::Rows(rows)])).await.expect("written");
+    }
+
+    /// The stored row of a block with one.
+    pub(crate) async fn row_of(&self, block: u64) -> EventRow {
+        self.rows().await.into_iter().find(|row| row.head.block.number == block).expect("a row")
     }
 
     async fn kept<T: serde::de::DeserializeOwned>(&self, key: &StateKey) -> Option<T> {

@@ -147,7 +147,7 @@ impl ChainReader for Endpoint {
         self.fail()?;
         match span {
             LogSpan::Range(blocks) => self.range(blocks, filter),
-            LogSpan::Block(hash) => match self.chain.block_by_hash(hash) {
+            LogSpan::Block(block) => match self.chain.block_by_hash(block.hash) {
                 Some(block) if block.header.block.number <= self.top() => Ok(self.logs_of(&block, filter)),
                 // Some nodes say so, others have no logs.
                 _ if self.happens("unknown block was empty", |_| 50) => Ok(Vec::new()),

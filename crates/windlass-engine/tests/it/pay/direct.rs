@@ -179,7 +179,7 @@ impl ChainReader for Direct {
         let mut wanted = json!({"address": filter.addresses, "topics": filter.topics});
         let newest = self.newest();
         match span {
-            LogSpan::Block(hash) => wanted["blockHash"] = json!(hash),
+            LogSpan::Block(block) => wanted["blockHash"] = json!(block.hash),
             LogSpan::Range(range) => {
                 self.seen_from(newest, BlockTag::Number(range.to))?;
                 wanted["fromBlock"] = json!(format!("{:#x}", range.from));

@@ -6,7 +6,8 @@ use std::fmt::Write;
 use serde::Serialize;
 use windlass_core::code::Code;
 use windlass_core::range::BlockRange;
-use windlass_engine::collect::audit::{Audited, LeftOut, Proof};
+use windlass_core::table::RowKey;
+use windlass_engine::collect::audit::{Audited, LeftOut, Phantoms, Proof};
 use windlass_engine::collect::compare::Compared;
 
 use crate::config::chain::ChainName;
@@ -26,6 +27,9 @@ pub(super) struct Report {
     missing: u64,
     extra: u64,
     altered: u64,
+    /// Rows at blocks that do not exist.
+    phantom: u64,
+    phantoms_removed: u64,
     differences: Vec<Difference>,
     disputed_blocks: Vec<u64>,
     repaired_blocks: u64,
@@ -67,6 +71,8 @@ impl Report {
             missing: 0,
             extra: 0,
             altered: 0,
+            phantom: 0,
+            phantoms_removed: 0,
             differences: Vec::new(),
             disputed_blocks: Vec::new(),
             repaired_blocks: 0,
@@ -98,6 +104,15 @@ impl Report {
         self.contracts_found += page.contracts_found;
     }
 
+    /// Adds rows at blocks that do not exist.
+    pub(super) fn add_phantoms(&mut self, found: &Phantoms) {
+        self.phantom += found.count();
+        self.phantoms_removed += found.removed;
+        for (table, keys) in &found.rows {
+            self.name_rows(table.as_str(), keys.iter().map(|key| ("phantom", key)));
+        }
+    }
+
     /// Adds blocks that were not looked at.
     pub(super) fn skip(&mut self, left_out: BTreeMap<LeftOut, u64>) {
         for (why, blocks) in left_out {
@@ -121,6 +136,10 @@ impl Report {
         let kinds =
             [("missing", &compared.missing), ("extra", &compared.extra), ("altered", &compared.altered)];
         let rows = kinds.into_iter().flat_map(|(what, keys)| keys.iter().map(move |key| (what, key)));
+        self.name_rows(table, rows);
+    }
+
+    fn name_rows<'k>(&mut self, table: &str, rows: impl Iterator<Item = (&'static str, &'k RowKey)>) {
         let room = MAX_NAMED.saturating_sub(self.differences.len());
         self.differences.extend(rows.take(room).map(|(what, key)| Difference {
             what,
@@ -148,6 +167,10 @@ impl Report {
         }
         for block in &self.disputed_blocks {
             let _ = writeln!(text, "  disputed: the endpoints disagree about block {block}");
+        }
+        if self.phantom > 0 {
+            let (count, removed) = (human::count(self.phantom), human::count(self.phantoms_removed));
+            let _ = writeln!(text, "  {count} rows are at blocks that do not exist; {removed} were removed");
         }
         if self.contracts_found > 0 {
             let _ = writeln!(
@@ -184,7 +207,8 @@ impl Report {
     /// No if something differs that was not repaired, if blocks are missing for good unless
     /// somebody does something, or if there was nothing to look at.
     pub(super) fn verdict(&self) -> Result<(), Failure> {
-        if !self.disputed_blocks.is_empty() || (self.count() > 0 && self.repaired_blocks == 0) {
+        let is_repaired = self.count() == 0 || self.repaired_blocks > 0;
+        if !self.disputed_blocks.is_empty() || !is_repaired || self.phantom > self.phantoms_removed {
             let failure = Failure::coded(Code::StoreDiffers, "the store differs from the chain");
             return Err(failure.hint("`--repair` collects the blocks that differ anew"));
         }
@@ -212,6 +236,7 @@ fn words(proof: Proof) -> &'static str {
     match proof {
         Proof::Receipts => "proven by their receipts",
         Proof::Bloom => "proven to be without wanted logs by their blooms",
+        Proof::Header => "proven by their headers",
         Proof::TwoEndpoints => "told alike by two endpoints",
         Proof::OneEndpoint => "told by one endpoint only",
     }

@@ -159,6 +159,11 @@ fn header(number: u64) -> Header {
     Header { block, logs_bloom: Box::new(Bloom::ZERO), receipts_root: B256::ZERO }
 }
 
+/// A block by number and hash.
+pub(super) fn block(number: u64) -> BlockRef {
+    header(number).block.block_ref()
+}
+
 pub(super) fn hash(number: u64) -> B256 {
     header(number).block.hash
 }
@@ -189,7 +194,7 @@ impl ChainReader for Fake {
     async fn logs(&self, span: LogSpan, _filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
         let manner = self.answer().await?;
         match span {
-            LogSpan::Block(hash) if number(hash) > manner.head => {
+            LogSpan::Block(block) if block.number > manner.head => {
                 Err(ChainError::new(ChainErrorKind::UnknownBlock, "unknown block"))
             }
             LogSpan::Range(BlockRange { from, to }) if to - from >= manner.max_blocks => {

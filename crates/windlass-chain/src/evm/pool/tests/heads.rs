@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::advance;
 use windlass_core::reader::{BlockTag, ChainErrorKind, ChainReader, LogFilter, LogSpan};
 
-use super::fake::{Fault, hash};
+use super::fake::{Fault, block};
 use super::pool;
 use crate::evm::pool::EvmPool;
 
@@ -21,7 +21,7 @@ async fn what_one_does_not_have_is_asked_of_another() {
     for number in 80..=100 {
         let found = pool.header(BlockTag::Number(number)).await.expect("an answer");
         assert_eq!(found.map(|header| header.block.number), Some(number));
-        let logs = pool.logs(LogSpan::Block(hash(number)), &LogFilter::default()).await;
+        let logs = pool.logs(LogSpan::Block(block(number)), &LogFilter::default()).await;
         assert_eq!(logs, Ok(vec![]), "block {number}");
     }
     let found = pool.headers(&[94, 95, 96, 97]).await.expect("headers");
@@ -37,7 +37,7 @@ async fn what_nobody_has_is_none_after_a_bounded_number_of_questions() {
     head(&pool).await;
     let before: u64 = fakes.iter().map(|fake| fake.asked() - fake.chain_ids()).sum();
     assert_eq!(pool.header(BlockTag::Number(101)).await, Ok(None));
-    let unknown = pool.logs(LogSpan::Block(hash(101)), &LogFilter::default()).await.expect_err("unknown");
+    let unknown = pool.logs(LogSpan::Block(block(101)), &LogFilter::default()).await.expect_err("unknown");
     assert_eq!(unknown.kind, ChainErrorKind::UnknownBlock);
     let after: u64 = fakes.iter().map(|fake| fake.asked() - fake.chain_ids()).sum();
     assert_eq!(after - before, 6, "three each");
@@ -51,7 +51,7 @@ async fn one_endpoint_is_asked_about_heads_while_it_is_well() {
         fakes.iter().for_each(|fake| fake.manner().head = number);
         assert_eq!(head(&pool).await, number);
         pool.header(BlockTag::Number(number)).await.expect("an answer");
-        pool.logs(LogSpan::Block(hash(number)), &LogFilter::default()).await.expect("logs");
+        pool.logs(LogSpan::Block(block(number)), &LogFilter::default()).await.expect("logs");
     }
     let mut asked: Vec<u64> = fakes.iter().map(|fake| fake.asked()).collect();
     asked.sort_unstable();
@@ -95,6 +95,6 @@ async fn logs_of_a_block_are_asked_of_who_told_of_the_block() {
     fakes[1 - favourite].manner().head = 120;
     assert!(pool.header(BlockTag::Number(120)).await.expect("an answer").is_some());
     let before = fakes[favourite].asked();
-    pool.logs(LogSpan::Block(hash(120)), &LogFilter::default()).await.expect("logs");
+    pool.logs(LogSpan::Block(block(120)), &LogFilter::default()).await.expect("logs");
     assert_eq!(fakes[favourite].asked(), before);
 }

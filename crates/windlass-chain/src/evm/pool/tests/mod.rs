@@ -1,6 +1,7 @@
 //! Pools of endpoints that are made up, in time that passes only when nothing else happens.
 
 mod behind;
+mod compare;
 mod fake;
 mod heads;
 mod load;

@@ -1,0 +1,98 @@
+//! One question to every endpoint, to compare their answers; and which endpoints are not
+//! asked about logs for a while because their logs were proven false.
+//!
+//! Invariant: an endpoint is set aside only as long as another can be asked. Where all have been
+//! proven false, all are asked: callers check every answer anyway.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::time::Instant;
+use windlass_core::reader::{EndpointAnswer, FalseAnswer};
+
+use super::Inner;
+use super::question::{Kind, Question};
+
+/// At most so many endpoints are compared.
+const MAX_COMPARED: usize = 5;
+/// How long an endpoint is not asked about logs after the first false answer; it doubles.
+const FIRST_SET_ASIDE: Duration = Duration::from_secs(60);
+/// How long it is not asked at most.
+const LONGEST_SET_ASIDE: Duration = Duration::from_secs(3_600);
+/// The most doublings.
+const MAX_DOUBLINGS: u32 = 16;
+
+/// What speaks against the logs of an endpoint.
+#[derive(Debug, Default)]
+pub(super) struct Distrust {
+    until: Option<Instant>,
+    doublings: u32,
+    count: u64,
+    reason: Option<String>,
+}
+
+impl Distrust {
+    /// An answer was proven false. What is found while the endpoint is set aside does not
+    /// prolong it: the answer may be an old one.
+    pub(super) fn report(&mut self, reason: String, now: Instant) {
+        self.count += 1;
+        self.reason = Some(reason);
+        if self.set_aside_for(now).is_some() {
+            return;
+        }
+        if self.until.is_some_and(|until| now.duration_since(until) > LONGEST_SET_ASIDE) {
+            self.doublings = 0;
+        }
+        let pause = FIRST_SET_ASIDE.saturating_mul(1 << self.doublings.min(MAX_DOUBLINGS));
+        self.doublings += 1;
+        self.until = Some(now + pause.min(LONGEST_SET_ASIDE));
+    }
+
+    /// How long the endpoint is still set aside, if it is.
+    pub(super) fn set_aside_for(&self, now: Instant) -> Option<Duration> {
+        self.until.filter(|until| now < *until).map(|until| until - now)
+    }
+
+    /// How its answer was false the last time.
+    pub(super) fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
+    }
+
+    /// How often its answers were false.
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+}
+
+impl Inner {
+    /// Puts the question to every endpoint that is not left out, whether or not its logs are
+    /// trusted.
+    pub(super) async fn ask_each<Q: Question>(&self, question: &Q) -> Vec<EndpointAnswer<Q::Answer>> {
+        let now = Instant::now();
+        let available = |place: &usize| self.members[*place].health().is_available(now);
+        let asked = (0..self.members.len()).filter(available).take(MAX_COMPARED).map(|place| async move {
+            let answer = self.ask_member(question, self.turn_at(place)).await;
+            EndpointAnswer { endpoint: self.members[place].name.clone(), answer }
+        });
+        join_all(asked.collect::<Vec<_>>()).await
+    }
+
+    /// An endpoint's answer about logs was proven false.
+    pub(super) fn distrust(&self, endpoint: &str, answer: &FalseAnswer) {
+        let Some(member) = self.members.iter().find(|member| member.name == endpoint) else { return };
+        member.distrust().report(answer.to_string(), Instant::now());
+        tracing::warn!(endpoint, "{endpoint} {answer}: it is not asked about logs for a while");
+    }
+
+    /// Who is not asked a question of this kind, because others can be.
+    pub(super) fn distrusted_for(&self, kind: Kind, now: Instant) -> Vec<usize> {
+        if !matches!(kind, Kind::BlockLogs | Kind::RangeLogs) {
+            return Vec::new();
+        }
+        let is_distrusted = |place: &usize| self.members[*place].distrust().set_aside_for(now).is_some();
+        let (distrusted, trusted): (Vec<usize>, Vec<usize>) =
+            (0..self.members.len()).partition(|place| is_distrusted(place));
+        let can_be_asked = |place: &usize| self.members[*place].health().is_available(now);
+        if trusted.iter().any(can_be_asked) { distrusted } else { Vec::new() }
+    }
+}

@@ -1,0 +1,81 @@
+//! Comparing endpoints, and setting aside one whose logs were proven false.
+
+use std::time::Duration;
+
+use tokio::time::advance;
+use windlass_core::range::BlockRange;
+use windlass_core::reader::{AnswerFault, BlockTag, ChainReader, FalseAnswer, LogFilter, LogSpan};
+
+use super::fake::{Fault, block};
+use super::pool;
+
+const BLOCKS: BlockRange = BlockRange { from: 10, to: 20 };
+const MISSING: FalseAnswer = FalseAnswer { blocks: BLOCKS, fault: AnswerFault::MissingLogs };
+
+#[tokio::test(start_paused = true)]
+async fn each_endpoint_answers_for_itself() {
+    let (pool, fakes) = pool(3);
+    fakes[1].manner().head = 15;
+    fakes[2].manner().fault = Some(Fault::Refuses);
+    let headers = pool.header_from_each(BlockTag::Number(20)).await;
+    let told: Vec<_> = headers
+        .iter()
+        .map(|one| (one.endpoint.as_str(), one.answer.as_ref().map(Option::is_some).map_err(|_| ())))
+        .collect();
+    assert_eq!(told, [("http://a", Ok(true)), ("http://b", Ok(false)), ("http://c", Err(()))]);
+    let logs = pool.logs_from_each(LogSpan::Block(block(12)), &LogFilter::default()).await;
+    assert_eq!(logs.iter().filter(|one| one.answer.is_ok()).count(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_whose_logs_were_false_is_not_asked_about_logs_for_a_while() {
+    let (pool, fakes) = pool(2);
+    let logs = async || pool.logs(LogSpan::Range(BLOCKS), &LogFilter::default()).await;
+    logs().await.expect("logs");
+    pool.report_false_answer("http://a", &MISSING);
+    let status = &pool.status()[0];
+    assert_eq!(status.false_answer.as_deref(), Some("left out logs of blocks 10 to 20"));
+    assert!(!status.healthy && status.logs_set_aside_ms.is_some(), "{status:?}");
+    let before = fakes[0].asked();
+    for _ in 0..20 {
+        logs().await.expect("logs");
+        pool.logs(LogSpan::Block(block(12)), &LogFilter::default()).await.expect("logs");
+    }
+    assert_eq!(fakes[0].asked(), before, "the other is asked");
+    // Not even when the other fails: what it would say is known to be worth nothing.
+    fakes[1].manner().fault = Some(Fault::Refuses);
+    logs().await.expect_err("the other refuses");
+    assert_eq!(fakes[0].asked(), before);
+    assert!(pool.receipts(&header()).await.is_ok(), "it is asked about anything else");
+    fakes[1].manner().fault = None;
+    advance(Duration::from_secs(61)).await;
+    fakes[1].manner().fault = Some(Fault::Refuses);
+    logs().await.expect("it is asked again");
+    assert_eq!(pool.status()[0].logs_set_aside_ms, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_false_answer_counts_for_twice_as_long() {
+    let (pool, _) = pool(2);
+    let aside_s = || pool.status()[0].logs_set_aside_ms.map(|ms| ms / 1_000);
+    pool.report_false_answer("http://a", &MISSING);
+    advance(Duration::from_secs(30)).await;
+    pool.report_false_answer("http://a", &MISSING);
+    assert_eq!(aside_s(), Some(30), "it is set aside already");
+    advance(Duration::from_secs(40)).await;
+    pool.report_false_answer("http://a", &MISSING);
+    assert_eq!(aside_s(), Some(120));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_that_is_alone_is_asked_all_the_same() {
+    let (pool, fakes) = pool(1);
+    pool.report_false_answer("http://a", &MISSING);
+    pool.logs(LogSpan::Range(BLOCKS), &LogFilter::default()).await.expect("logs");
+    assert!(fakes[0].asked() > 0);
+}
+
+fn header() -> windlass_core::chain::BlockHeader {
+    let windlass_core::chain::BlockRef { number, hash } = block(12);
+    windlass_core::chain::BlockHeader { number, hash, parent_hash: hash, timestamp_s: 0 }
+}

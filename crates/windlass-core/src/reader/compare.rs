@@ -1,0 +1,56 @@
+//! What several endpoints say to one question, and how one of them was proven wrong.
+
+use std::fmt;
+
+use super::ChainError;
+use crate::range::BlockRange;
+
+/// The name under which a reader of one endpoint answers for itself.
+pub const SOLE_ENDPOINT: &str = "the endpoint";
+
+/// One endpoint's own answer to a question that was put to several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndpointAnswer<T> {
+    /// Which endpoint: what may be printed of its URL.
+    pub endpoint: String,
+    /// What it said.
+    pub answer: Result<T, ChainError>,
+}
+
+impl<T> EndpointAnswer<T> {
+    /// The answer of a reader that has one endpoint.
+    pub fn sole(answer: Result<T, ChainError>) -> Self {
+        Self { endpoint: SOLE_ENDPOINT.to_owned(), answer }
+    }
+}
+
+/// An answer about logs that was proven false.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FalseAnswer {
+    /// The blocks it was about.
+    pub blocks: BlockRange,
+    /// What was wrong with it.
+    pub fault: AnswerFault,
+}
+
+/// What was wrong with an answer about logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AnswerFault {
+    /// Logs that the blocks have were not in it.
+    MissingLogs,
+    /// Logs that the blocks do not have were in it, or logs were altered.
+    WrongLogs,
+}
+
+impl fmt::Display for FalseAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fault = match self.fault {
+            AnswerFault::MissingLogs => "left out logs",
+            AnswerFault::WrongLogs => "sent wrong logs",
+        };
+        match self.blocks {
+            BlockRange { from, to } if from == to => write!(f, "{fault} of block {from}"),
+            BlockRange { from, to } => write!(f, "{fault} of blocks {from} to {to}"),
+        }
+    }
+}

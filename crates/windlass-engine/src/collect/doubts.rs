@@ -1,0 +1,189 @@
+//! Blocks whose stored logs nobody can prove right or wrong now. What is stored of them stays;
+//! endpoints are asked again later, each time after a longer pause.
+//!
+//! Beside them stand the endpoints whose answers were proven false, for `status`.
+//!
+//! Invariants: both lists are bounded. A doubtful block never holds up the loop that found it.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use windlass_core::commit::Write;
+use windlass_core::error::StoreResult;
+use windlass_core::name::StateKey;
+use windlass_core::reader::FalseAnswer;
+use windlass_core::store::Store;
+use windlass_core::time::{Timestamp, duration_ms};
+
+use super::error::CollectError;
+pub use super::evidence::Doubt;
+
+/// At most so many doubtful blocks are kept; more are counted.
+const MAX_BLOCKS: usize = 1_000;
+/// At most so many endpoints are named.
+const MAX_ENDPOINTS: usize = 16;
+/// A doubtful block is asked about again after this; the pause doubles each time.
+const FIRST_PAUSE: Duration = Duration::from_secs(30);
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(6 * 3_600);
+/// The most doublings.
+const MAX_DOUBLINGS: u32 = 16;
+
+/// What a loop is in doubt about.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Doubts {
+    /// Blocks, in the order in which they were found.
+    pub blocks: Vec<DoubtfulBlock>,
+    /// How many more there were when the list was full.
+    pub not_listed: u64,
+    /// Endpoints whose answers were proven false, the last one last.
+    pub false_endpoints: Vec<FalseEndpoint>,
+}
+
+/// A block whose stored logs nobody can prove right or wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DoubtfulBlock {
+    /// Its number.
+    pub number: u64,
+    /// Why nobody can tell.
+    pub doubt: Doubt,
+    /// Since when.
+    pub since: Timestamp,
+    /// How often endpoints were asked about it.
+    pub tries: u32,
+    /// When they are asked again.
+    pub due: Timestamp,
+}
+
+/// An endpoint whose answer was proven false.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FalseEndpoint {
+    /// Which one: what may be printed of its URL.
+    pub endpoint: String,
+    /// What its last false answer was.
+    pub answer: String,
+    /// When that was found.
+    pub at: Timestamp,
+    /// How often its answers were proven false.
+    pub count: u64,
+}
+
+impl Doubts {
+    /// What is stored; nothing where it makes no sense, as when another version wrote it.
+    pub async fn read(store: &dyn Store, key: &StateKey) -> StoreResult<Self> {
+        let text = store.state(key).await?;
+        Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+    }
+
+    /// What keeps it.
+    pub(super) fn write(&self, key: &StateKey) -> Result<Write, CollectError> {
+        let text = serde_json::to_string(self).map_err(|error| CollectError::strange(key, error))?;
+        Ok(Write::PutState { key: key.clone(), value: Some(text) })
+    }
+
+    /// The first block that is due to be asked about again.
+    pub(super) fn due(&self, now: Timestamp) -> Option<u64> {
+        self.blocks
+            .iter()
+            .filter(|block| block.due <= now)
+            .min_by_key(|block| block.due)
+            .map(|block| block.number)
+    }
+
+    /// Endpoints were asked about a block, and nobody can tell.
+    pub(super) fn doubt(&mut self, number: u64, doubt: Doubt, now: Timestamp) {
+        let known = self.blocks.iter().position(|block| block.number == number);
+        let tries = known.map_or(0, |place| self.blocks[place].tries);
+        let pause = FIRST_PAUSE.saturating_mul(1 << tries.min(MAX_DOUBLINGS)).min(LONGEST_PAUSE);
+        let due = Timestamp::from_ms(now.as_ms().saturating_add(duration_ms(pause)));
+        match known {
+            Some(place) => {
+                let block = &mut self.blocks[place];
+                (block.doubt, block.tries, block.due) = (doubt, tries + 1, due);
+            }
+            None if self.blocks.len() >= MAX_BLOCKS => self.not_listed += 1,
+            None => self.blocks.push(DoubtfulBlock { number, doubt, since: now, tries: 1, due }),
+        }
+    }
+
+    /// Endpoints could not be asked about a block: they are asked later.
+    pub(super) fn postpone(&mut self, number: u64, now: Timestamp) {
+        if let Some(doubt) = self.blocks.iter().find(|block| block.number == number).map(|block| block.doubt)
+        {
+            self.doubt(number, doubt, now);
+        }
+    }
+
+    /// A block is in doubt no longer.
+    pub(super) fn settle(&mut self, number: u64) {
+        self.blocks.retain(|block| block.number != number);
+    }
+
+    /// Names an endpoint whose answer was proven false.
+    pub(super) fn name(&mut self, endpoint: &str, answer: &FalseAnswer, now: Timestamp) {
+        let known = self.false_endpoints.iter().position(|one| one.endpoint == endpoint);
+        let count = known.map_or(0, |place| self.false_endpoints.remove(place).count);
+        if self.false_endpoints.len() >= MAX_ENDPOINTS {
+            self.false_endpoints.remove(0);
+        }
+        self.false_endpoints.push(FalseEndpoint {
+            endpoint: endpoint.to_owned(),
+            answer: answer.to_string(),
+            at: now,
+            count: count + 1,
+        });
+    }
+
+    /// How many blocks are in doubt.
+    pub fn count(&self) -> u64 {
+        self.blocks.len() as u64 + self.not_listed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_core::range::BlockRange;
+    use windlass_core::reader::AnswerFault;
+
+    use super::*;
+
+    fn at(s: i64) -> Timestamp {
+        Timestamp::from_ms(s * 1_000)
+    }
+
+    #[test]
+    fn a_doubtful_block_is_asked_about_later_and_later() {
+        let mut doubts = Doubts::default();
+        doubts.doubt(7, Doubt::OneEndpoint, at(0));
+        assert_eq!((doubts.due(at(29)), doubts.due(at(30))), (None, Some(7)));
+        doubts.doubt(7, Doubt::Disagreement, at(30));
+        assert_eq!((doubts.due(at(89)), doubts.due(at(90))), (None, Some(7)));
+        assert_eq!((doubts.blocks[0].tries, doubts.blocks[0].since), (2, at(0)));
+        for _ in 0..100 {
+            doubts.doubt(7, Doubt::Disagreement, at(0));
+        }
+        assert_eq!(doubts.due(at(6 * 3_600)), Some(7), "the pause has an end");
+        doubts.settle(7);
+        assert_eq!((doubts.due(at(i64::MAX / 1_000)), doubts.count()), (None, 0));
+    }
+
+    #[test]
+    fn lists_are_bounded_and_the_rest_is_counted() {
+        let mut doubts = Doubts::default();
+        for number in 0..MAX_BLOCKS as u64 + 5 {
+            doubts.doubt(number, Doubt::Headers, at(0));
+        }
+        assert_eq!((doubts.blocks.len(), doubts.count()), (MAX_BLOCKS, MAX_BLOCKS as u64 + 5));
+        let answer = FalseAnswer { blocks: BlockRange { from: 3, to: 3 }, fault: AnswerFault::MissingLogs };
+        for number in 0..MAX_ENDPOINTS + 1 {
+            doubts.name(&format!("http://{number}"), &answer, at(0));
+        }
+        doubts.name("http://5", &answer, at(9));
+        assert_eq!(doubts.false_endpoints.len(), MAX_ENDPOINTS);
+        let last = doubts.false_endpoints.last().expect("one");
+        assert_eq!(
+            (last.endpoint.as_str(), last.count, last.answer.as_str()),
+            ("http://5", 2, "left out logs of block 3")
+        );
+    }
+}

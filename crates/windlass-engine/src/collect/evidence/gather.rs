@@ -1,0 +1,201 @@
+//! Asks the endpoints about one block, and judges what they say.
+
+use windlass_core::chain::BlockHeader;
+use windlass_core::event::LogEvent;
+use windlass_core::range::BlockRange;
+use windlass_core::reader::{
+    AnswerFault, BlockTag, ChainError, ChainErrorKind, ChainReader, EndpointAnswer, FalseAnswer, Header,
+    LogFilter, LogSpan,
+};
+
+use super::{Account, BloomFit, Doubt, Judgement, StoredBlock, Verdict, judge};
+use crate::collect::block_logs;
+use crate::collect::chain::CollectedChain;
+use crate::collect::error::CollectError;
+use crate::collect::routing::Routing;
+
+/// What was found out about a block.
+pub(in crate::collect) struct Judged {
+    /// Its header, as endpoints agree on it; `None` where they do not.
+    pub(in crate::collect) header: Option<Header>,
+    /// What is to become of what is stored of it.
+    pub(in crate::collect) verdict: Verdict,
+    /// Its wanted logs, where the verdict says which those are.
+    pub(in crate::collect) logs: Vec<LogEvent>,
+    /// Whether it has logs that its bloom has no room for, and they are proven.
+    pub(in crate::collect) has_logs_outside_bloom: bool,
+    /// Endpoints whose logs of it were proven false.
+    pub(in crate::collect) false_answers: Vec<(String, FalseAnswer)>,
+}
+
+/// What some endpoints say alike.
+struct Voice {
+    endpoints: Vec<String>,
+    is_receipts: bool,
+    /// All logs of the block.
+    all: Vec<LogEvent>,
+    /// Those that are wanted.
+    wanted: Vec<LogEvent>,
+}
+
+/// Asks every endpoint about a block and judges what is stored of it. An error only when no
+/// endpoint answers at all.
+pub(in crate::collect) async fn judge_block(
+    chain: &CollectedChain,
+    reader: &dyn ChainReader,
+    routing: &Routing,
+    number: u64,
+    is_bloom_whole: bool,
+) -> Result<Judged, CollectError> {
+    let header = match agreed(reader.header_from_each(BlockTag::Number(number)).await, number)? {
+        Some(header) if !is_stored_otherwise(chain, &header.block).await? => header,
+        _ => return Ok(doubtful(Doubt::Headers)),
+    };
+    let stored = StoredBlock::read(&*chain.store, chain.options.chain, routing, number).await?;
+    let mut voices = ask_logs(reader, &header, &routing.filter).await?;
+    let judged = |voices: &[Voice]| {
+        let accounts: Vec<Account> =
+            voices.iter().map(|voice| account(voice, &header, routing, &stored)).collect();
+        judge(&accounts, is_bloom_whole)
+    };
+    let mut judgement = judged(&voices);
+    if matches!(judgement.verdict, Verdict::Doubtful(_))
+        && let Some(voice) = ask_receipts(reader, &header, &routing.filter).await
+    {
+        // Who says the same as the receipts is right with them.
+        voices.retain(|other| other.wanted != voice.wanted);
+        voices.push(voice);
+        judgement = judged(&voices);
+    }
+    Ok(conclude(header, voices, judgement))
+}
+
+/// The header that most endpoints have; `None` where they disagree about it.
+fn agreed(answers: Vec<EndpointAnswer<Option<Header>>>, number: u64) -> Result<Option<Header>, ChainError> {
+    let mut votes: Vec<(Header, usize)> = Vec::new();
+    let mut failed = None;
+    for EndpointAnswer { answer, .. } in answers {
+        match answer {
+            Ok(Some(header)) => match votes.iter_mut().find(|(known, _)| *known == header) {
+                Some((_, count)) => *count += 1,
+                None => votes.push((header, 1)),
+            },
+            Ok(None) => {}
+            Err(error) => failed = Some(error),
+        }
+    }
+    votes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let is_tie = votes.len() > 1 && votes[0].1 == votes[1].1;
+    let unknown = || {
+        let told = format!("no endpoint knows block {number}, which is final");
+        ChainError::new(ChainErrorKind::UnknownBlock, told)
+    };
+    match votes.into_iter().next() {
+        None => Err(failed.unwrap_or_else(unknown)),
+        Some(_) if is_tie => Ok(None),
+        Some((header, _)) => Ok(Some(header)),
+    }
+}
+
+/// Whether another block of this number is kept: the head has followed it by its parents.
+async fn is_stored_otherwise(chain: &CollectedChain, block: &BlockHeader) -> Result<bool, CollectError> {
+    let kept = chain.store.blocks(chain.options.chain, block.number, 1).await?;
+    Ok(kept.first().is_some_and(|kept| kept.number == block.number && kept.hash != block.hash))
+}
+
+/// All logs of the block, as each endpoint has them by its hash.
+async fn ask_logs(
+    reader: &dyn ChainReader,
+    header: &Header,
+    filter: &LogFilter,
+) -> Result<Vec<Voice>, ChainError> {
+    let (all, span) = (LogFilter::default(), LogSpan::Block(header.block.block_ref()));
+    let mut voices: Vec<Voice> = Vec::new();
+    let mut failed = None;
+    for EndpointAnswer { endpoint, answer } in reader.logs_from_each(span, &all).await {
+        let logs = answer.and_then(|logs| block_logs::checked(&header.block, &all, logs));
+        match logs {
+            Ok(logs) => {
+                let voice = Voice::new(endpoint, logs, filter, false);
+                match voices.iter_mut().find(|other| other.wanted == voice.wanted) {
+                    Some(other) => other.join(voice, header),
+                    None => voices.push(voice),
+                }
+            }
+            Err(error) => failed = Some(error),
+        }
+    }
+    match failed {
+        Some(error) if voices.is_empty() => Err(error),
+        _ => Ok(voices),
+    }
+}
+
+/// What the block's receipts say, if an endpoint has some that hash to the header's root.
+async fn ask_receipts(reader: &dyn ChainReader, header: &Header, filter: &LogFilter) -> Option<Voice> {
+    let answers = reader.receipts_from_each(&header.block).await;
+    let proven = answers.into_iter().find_map(|one| {
+        let receipts = one.answer.ok().flatten()?;
+        (receipts.root == header.receipts_root).then_some((one.endpoint, receipts.logs))
+    });
+    let (endpoint, logs) = proven?;
+    let logs = block_logs::checked(&header.block, &LogFilter::default(), logs).ok()?;
+    Some(Voice::new(endpoint, logs, filter, true))
+}
+
+fn account(voice: &Voice, header: &Header, routing: &Routing, stored: &StoredBlock) -> Account {
+    let sorted = routing.sorted(&voice.wanted);
+    Account {
+        endpoints: voice.endpoints.len(),
+        is_receipts: voice.is_receipts,
+        fit: BloomFit::of(&header.logs_bloom, &voice.all),
+        change: stored.change(&header.block, &header.logs_bloom, (&voice.wanted, &sorted)),
+    }
+}
+
+fn conclude(header: Header, mut voices: Vec<Voice>, judgement: Judgement) -> Judged {
+    let Judgement { verdict, false_accounts } = judgement;
+    let right = match verdict {
+        Verdict::Replace { account, .. } => Some(account),
+        Verdict::Stored(_) => (0..voices.len()).find(|place| !false_accounts.contains(place)),
+        Verdict::Doubtful(_) => None,
+    };
+    let truth = right.map(|place| voices[place].wanted.clone());
+    let blocks = BlockRange { from: header.block.number, to: header.block.number };
+    let false_answers = false_accounts.iter().flat_map(|place| {
+        let voice = &voices[*place];
+        let is_part = truth.as_ref().is_none_or(|truth| voice.wanted.iter().all(|log| truth.contains(log)));
+        let fault = if is_part { AnswerFault::MissingLogs } else { AnswerFault::WrongLogs };
+        voice.endpoints.iter().map(move |endpoint| (endpoint.clone(), FalseAnswer { blocks, fault }))
+    });
+    let false_answers = false_answers.collect();
+    let is_outside = |log: &LogEvent| !super::has_room(&header.logs_bloom, log);
+    let has_logs_outside_bloom = right.is_some_and(|place| voices[place].wanted.iter().any(is_outside));
+    let logs = right.map(|place| voices.swap_remove(place).wanted).unwrap_or_default();
+    Judged { header: Some(header), verdict, logs, has_logs_outside_bloom, false_answers }
+}
+
+fn doubtful(doubt: Doubt) -> Judged {
+    Judged {
+        header: None,
+        verdict: Verdict::Doubtful(doubt),
+        logs: Vec::new(),
+        has_logs_outside_bloom: false,
+        false_answers: Vec::new(),
+    }
+}
+
+impl Voice {
+    fn new(endpoint: String, all: Vec<LogEvent>, filter: &LogFilter, is_receipts: bool) -> Self {
+        let wanted = all.iter().filter(|log| filter.matches(log)).cloned().collect();
+        Self { endpoints: vec![endpoint], is_receipts, all, wanted }
+    }
+
+    /// Another endpoint says the same about what is wanted. What fits the bloom better counts.
+    fn join(&mut self, other: Self, header: &Header) {
+        self.endpoints.extend(other.endpoints);
+        if BloomFit::of(&header.logs_bloom, &self.all) != BloomFit::Exact {
+            self.all = other.all;
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The rule as a table: accounts in, verdict and false accounts out.
+
+use windlass_core::chain::{Address, B256, BlockRef, Bytes, ChainId};
+use windlass_core::event::Topics;
+
+use super::*;
+
+const SAME: Change = Change {
+    adds: false,
+    takes: false,
+    retimes: false,
+    is_of_another_block: false,
+    additions_fit_bloom: true,
+};
+const ADDS: Change = Change { adds: true, ..SAME };
+const ADDS_OUTSIDE: Change = Change { adds: true, additions_fit_bloom: false, ..SAME };
+const TAKES: Change = Change { takes: true, ..SAME };
+const RETIMES: Change = Change { retimes: true, ..SAME };
+/// What is stored is of a block that the chain does not have.
+const REHASHES: Change = Change { takes: true, is_of_another_block: true, ..SAME };
+
+fn word(endpoints: usize, fit: BloomFit, change: Change) -> Account {
+    Account { endpoints, is_receipts: false, fit, change }
+}
+
+fn receipts(change: Change) -> Account {
+    Account { endpoints: 1, is_receipts: true, fit: BloomFit::Exact, change }
+}
+
+fn one(fit: BloomFit, change: Change) -> Vec<Account> {
+    vec![word(1, fit, change)]
+}
+
+#[test]
+fn what_is_stored_is_replaced_by_proof_alone() {
+    use BloomFit::{Exact, Lacking, Wider};
+    use Doubt::{BloomMismatch, Disagreement, OneEndpoint};
+    use Verdict::{Doubtful, Replace, Stored};
+    let by = |proof| Replace { account: 0, proof };
+    let none: &[usize] = &[];
+    let table: Vec<(&str, Vec<Account>, Verdict, &[usize])> = vec![
+        ("one endpoint agrees, all its logs give the bloom", one(Exact, SAME), Stored(Proof::Bloom), none),
+        (
+            "one endpoint agrees, with logs outside the bloom",
+            one(Wider, SAME),
+            Stored(Proof::OneEndpoint),
+            none,
+        ),
+        ("one endpoint has logs that were missing", one(Exact, ADDS), by(Proof::Bloom), none),
+        ("one has more, outside the bloom", one(Wider, ADDS_OUTSIDE), Doubtful(OneEndpoint), none),
+        ("one endpoint lacks logs that are stored", one(Exact, TAKES), Doubtful(OneEndpoint), none),
+        ("one endpoint has no logs, against the bloom", one(Lacking, TAKES), Doubtful(BloomMismatch), &[0]),
+        ("nobody says anything", vec![], Doubtful(BloomMismatch), none),
+        ("the header has another time", one(Exact, RETIMES), by(Proof::Header), none),
+        ("rows of another block, and the bloom is given", one(Exact, REHASHES), by(Proof::Bloom), none),
+        ("rows of another block, against the bloom", one(Lacking, REHASHES), Doubtful(BloomMismatch), &[0]),
+        ("rows of another block, more than the bloom", one(Wider, REHASHES), Doubtful(OneEndpoint), none),
+        (
+            "a liar with nothing, and one who agrees",
+            vec![word(1, Lacking, TAKES), word(1, Exact, SAME)],
+            Stored(Proof::Bloom),
+            &[0],
+        ),
+        (
+            "two that fit the bloom disagree",
+            vec![word(1, Exact, SAME), word(1, Exact, TAKES)],
+            Doubtful(Disagreement),
+            none,
+        ),
+        ("two agree against what is stored", vec![word(2, Exact, TAKES)], by(Proof::TwoEndpoints), none),
+        (
+            "two agree against a third",
+            vec![word(2, Wider, SAME), word(1, Exact, TAKES)],
+            Stored(Proof::TwoEndpoints),
+            &[1],
+        ),
+        (
+            "two agree on nothing, against the bloom",
+            vec![word(2, Lacking, TAKES)],
+            Doubtful(BloomMismatch),
+            &[0],
+        ),
+        (
+            "two and two disagree",
+            vec![word(2, Exact, SAME), word(2, Exact, TAKES)],
+            Doubtful(Disagreement),
+            none,
+        ),
+        (
+            "receipts against two endpoints",
+            vec![receipts(TAKES), word(2, Exact, SAME)],
+            by(Proof::Receipts),
+            &[1],
+        ),
+        ("receipts confirm", vec![receipts(SAME), word(1, Exact, TAKES)], Stored(Proof::Receipts), &[1]),
+    ];
+    for (case, accounts, verdict, false_accounts) in table {
+        let judgement = Judgement { verdict, false_accounts: false_accounts.to_vec() };
+        assert_eq!(judge(&accounts, true), judgement, "{case}");
+    }
+}
+
+#[test]
+fn where_blooms_are_not_whole_more_than_the_bloom_replaces_rows_of_another_block() {
+    let accounts = one(BloomFit::Wider, REHASHES);
+    assert_eq!(judge(&accounts, false).verdict, Verdict::Replace { account: 0, proof: Proof::Bloom });
+    assert_eq!(judge(&one(BloomFit::Wider, TAKES), false).verdict, Verdict::Doubtful(Doubt::OneEndpoint));
+}
+
+fn log(address: u8, topic: u8) -> LogEvent {
+    LogEvent {
+        chain: ChainId::new(1).expect("an id"),
+        block: BlockRef { number: 1, hash: B256::ZERO },
+        log_index: 0,
+        timestamp_s: 0,
+        transaction_hash: B256::ZERO,
+        address: Address::repeat_byte(address),
+        topics: Topics::new(&[B256::repeat_byte(topic)]).expect("few"),
+        data: Bytes::new(),
+    }
+}
+
+#[test]
+fn logs_fit_a_bloom_exactly_or_are_more_or_less() {
+    let all = [log(1, 2), log(3, 4)];
+    let mut bloom = Bloom::default();
+    for log in &all {
+        bloom.accrue_raw_log(log.address, log.topics.as_slice());
+    }
+    assert_eq!(BloomFit::of(&bloom, &all), BloomFit::Exact);
+    assert_eq!(BloomFit::of(&bloom, &all[..1]), BloomFit::Lacking);
+    assert_eq!(BloomFit::of(&bloom, &[]), BloomFit::Lacking);
+    assert_eq!(BloomFit::of(&bloom, &[log(1, 2), log(3, 4), log(5, 6)]), BloomFit::Wider);
+    assert_eq!(BloomFit::of(&Bloom::default(), &all), BloomFit::Wider, "logs under an empty bloom");
+    assert!(has_room(&bloom, &all[0]) && !has_room(&bloom, &log(7, 2)) && !has_room(&bloom, &log(1, 9)));
+}

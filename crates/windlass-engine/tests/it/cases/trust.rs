@@ -1,0 +1,220 @@
+//! Endpoints that lie: what is stored stays unless it is proven wrong, and whoever was proven
+//! wrong is named.
+
+use std::sync::Arc;
+
+use alloy_primitives::B256;
+use windlass_core::chain::BlockRef;
+use windlass_core::event::LogEvent;
+use windlass_core::reader::{ChainError, ChainErrorKind, LogSpan};
+use windlass_core::table::RowHead;
+use windlass_engine::collect::doubts::Doubt;
+use windlass_engine::collect::error::CollectError;
+use windlass_engine::collect::head::Followed;
+
+use super::panel::Panel;
+use super::scripted::Scripted;
+use super::stage::{Collector, Orders, Stage};
+use crate::collect::endpoint::Endpoint;
+use crate::database::Kind;
+
+/// The chain's head; blocks three below it are final.
+const HEAD: u64 = 100;
+
+/// A chain whose past was stored, and not looked at again.
+async fn backfilled(kind: Kind) -> (Stage, Collector) {
+    let stage = Stage::new(kind, 3).await;
+    stage.mine_up_to(HEAD);
+    let mut collector = stage.collector("a", &Orders::default());
+    collector.follow().await;
+    collector.work_off().await;
+    (stage, collector)
+}
+
+/// Another endpoint of the same chain.
+fn another(stage: &Stage) -> Arc<Scripted> {
+    Arc::new(Scripted::new(Arc::new(Endpoint::new(stage.chain.clone(), 0))))
+}
+
+/// Says that there are no logs.
+fn nothing(_: LogSpan, _: Vec<LogEvent>) -> Vec<LogEvent> {
+    Vec::new()
+}
+
+/// The same about final blocks only, so that the head can go on.
+fn nothing_final(_: LogSpan, logs: Vec<LogEvent>) -> Vec<LogEvent> {
+    logs.into_iter().filter(|log| log.block.number > HEAD - 3).collect()
+}
+
+pub(super) async fn a_liar_that_is_alone_deletes_nothing_and_is_asked_again(kind: Kind) {
+    let (stage, mut collector) = backfilled(kind).await;
+    stage.reader.tamper(nothing_final);
+    collector.settle().await;
+    stage.assert_complete(&Orders::default()).await;
+    let doubts = stage.doubts().await;
+    assert_eq!(doubts.count(), HEAD - 3);
+    assert!(doubts.blocks.iter().all(|block| block.doubt == Doubt::BloomMismatch), "{doubts:?}");
+    assert_eq!(stage.rechecked().await, Some(97), "it goes on all the same");
+    stage.reader.be_honest();
+    collector.settle().await;
+    assert_eq!(stage.doubts().await.count(), HEAD - 3, "not before it is due");
+    stage.clock.advance_ms(60_000);
+    collector.settle().await;
+    assert_eq!(stage.doubts().await.count(), 0);
+    stage.assert_complete(&Orders::default()).await;
+}
+
+pub(super) async fn one_liar_of_two_changes_nothing_and_is_named(kind: Kind) {
+    let (stage, mut before) = backfilled(kind).await;
+    before.follower.release().await;
+    let (liar, honest) = (another(&stage), another(&stage));
+    liar.tamper(nothing_final);
+    let panel = Arc::new(Panel::new(vec![liar, honest]));
+    let mut collector = stage.collector_reading("b", &Orders::default(), panel.clone());
+    collector.settle().await;
+    stage.assert_complete(&Orders::default()).await;
+    assert_eq!(panel.names().into_iter().collect::<Vec<_>>(), ["a"], "{:?}", panel.named());
+    let doubts = stage.doubts().await;
+    assert_eq!(doubts.count(), 0, "the other endpoint settles it");
+    assert_eq!(doubts.false_endpoints.len(), 1);
+    assert_eq!(stage.rechecked().await, Some(97));
+}
+
+pub(super) async fn a_liar_of_two_does_not_stop_the_head(kind: Kind) {
+    let (stage, mut before) = backfilled(kind).await;
+    before.settle().await;
+    before.follower.release().await;
+    let (liar, honest) = (another(&stage), another(&stage));
+    liar.tamper(nothing);
+    let panel = Arc::new(Panel::new(vec![liar, honest]));
+    let mut collector = stage.collector_reading("b", &Orders::default(), panel.clone());
+    stage.mine_up_to(HEAD + 10);
+    collector.settle().await;
+    stage.assert_complete(&Orders::default()).await;
+    assert_eq!(panel.names().into_iter().collect::<Vec<_>>(), ["a"], "{:?}", panel.named());
+}
+
+/// A row that the chain does not have, at a final block, of the right hash.
+async fn add_row(stage: &Stage) -> RowHead {
+    let head = RowHead { log_index: 7, ..stage.row_of(40).await.head };
+    stage.write_row(head, 40).await;
+    head
+}
+
+pub(super) async fn a_row_that_one_endpoint_denies_is_kept(kind: Kind) {
+    let (stage, mut collector) = backfilled(kind).await;
+    let before = stage.fees().await.len();
+    add_row(&stage).await;
+    let did = collector.settle().await;
+    assert!(!did.iter().any(|step| matches!(step, Followed::Rechecked { mended: 1.., .. })), "{did:?}");
+    assert_eq!(stage.fees().await.len(), before + 3 + 1, "those of the head, and the one in question");
+    let doubts = stage.doubts().await;
+    assert_eq!((doubts.blocks[0].number, doubts.blocks[0].doubt), (40, Doubt::OneEndpoint));
+}
+
+pub(super) async fn a_row_that_two_endpoints_deny_is_removed(kind: Kind) {
+    let (stage, mut before) = backfilled(kind).await;
+    before.follower.release().await;
+    add_row(&stage).await;
+    let panel = Arc::new(Panel::new(vec![another(&stage), another(&stage)]));
+    let mut collector = stage.collector_reading("b", &Orders::default(), panel.clone());
+    collector.settle().await;
+    stage.assert_complete(&Orders::default()).await;
+    assert!(panel.named().is_empty(), "{:?}", panel.named());
+}
+
+pub(super) async fn a_row_that_the_receipts_deny_is_removed(kind: Kind) {
+    let (stage, mut collector) = backfilled(kind).await;
+    add_row(&stage).await;
+    stage.reader.tell_receipts();
+    collector.settle().await;
+    stage.assert_complete(&Orders::default()).await;
+    assert_eq!(stage.doubts().await.count(), 0);
+}
+
+pub(super) async fn rows_of_another_block_are_replaced_where_all_logs_give_the_bloom(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.mine_up_to(HEAD);
+    let mut collector = stage.collector("a", &Orders::default());
+    collector.follow().await;
+    stage.reader.tamper(|_, logs| {
+        let rehashed = |log: LogEvent| match log.block.number {
+            number @ 50..60 => LogEvent { block: BlockRef { number, hash: B256::repeat_byte(7) }, ..log },
+            _ => log,
+        };
+        logs.into_iter().map(rehashed).collect()
+    });
+    collector.work_off().await;
+    stage.reader.be_honest();
+    collector.settle().await;
+    stage.assert_complete(&Orders::default()).await;
+}
+
+pub(super) async fn an_answer_by_hash_with_another_number_stores_nothing(kind: Kind) {
+    let (stage, mut collector) = backfilled(kind).await;
+    collector.settle().await;
+    stage.mine(&[1]);
+    stage.reader.tamper(|span, logs| {
+        let renumber = |log: LogEvent| LogEvent { block: BlockRef { number: 9_000, ..log.block }, ..log };
+        match span {
+            LogSpan::Block(_) => logs.into_iter().map(renumber).collect(),
+            LogSpan::Range(_) => logs,
+        }
+    });
+    let error = collector.follower.step().await.expect_err("the answer is of another block");
+    assert!(
+        matches!(&error, CollectError::Chain(ChainError { kind: ChainErrorKind::Malformed, .. })),
+        "{error}"
+    );
+    assert!(!stage.fees().await.iter().any(|(block, _)| *block > HEAD));
+    stage.reader.be_honest();
+    collector.settle().await;
+    stage.assert_complete(&Orders::default()).await;
+}
+
+pub(super) async fn times_at_the_head_are_those_of_the_header(kind: Kind) {
+    let (stage, mut collector) = backfilled(kind).await;
+    stage.reader.tamper(|span, logs| match span {
+        LogSpan::Block(_) => logs.into_iter().map(|log| LogEvent { timestamp_s: 7, ..log }).collect(),
+        LogSpan::Range(_) => logs,
+    });
+    stage.mine(&[1]);
+    collector.settle().await;
+    stage.assert_complete(&Orders::default()).await;
+}
+
+pub(super) async fn endpoints_with_different_headers_change_nothing(kind: Kind) {
+    let (stage, mut before) = backfilled(kind).await;
+    before.follower.release().await;
+    add_row(&stage).await;
+    let (one, other) = (another(&stage), another(&stage));
+    other.tamper_headers(|mut header| {
+        if header.block.number == 40 {
+            header.block.hash = B256::repeat_byte(9);
+        }
+        header
+    });
+    let panel = Arc::new(Panel::new(vec![one, other]));
+    let mut collector = stage.collector_reading("b", &Orders::default(), panel.clone());
+    collector.settle().await;
+    let doubts = stage.doubts().await;
+    assert_eq!((doubts.blocks[0].number, doubts.blocks[0].doubt), (40, Doubt::Headers));
+    assert!(stage.fees().await.iter().filter(|(block, _)| *block == 40).count() == 2);
+}
+
+pub(super) async fn a_doubtful_block_that_no_endpoint_serves_holds_up_no_other(kind: Kind) {
+    let (stage, mut collector) = backfilled(kind).await;
+    add_row(&stage).await;
+    collector.settle().await;
+    assert_eq!(stage.doubts().await.count(), 1);
+    stage.reader.forget(&[40]);
+    stage.clock.advance_ms(60_000);
+    stage.mine_empty(5);
+    collector.settle().await;
+    assert_eq!((stage.doubts().await.blocks[0].tries, stage.rechecked().await), (2, Some(102)));
+    stage.reader.forget(&[]);
+    stage.reader.tell_receipts();
+    stage.clock.advance_ms(600_000);
+    collector.settle().await;
+    stage.assert_complete(&Orders::default()).await;
+}
