@@ -56,6 +56,7 @@ pub trait Door: Send + Sync {
 #[async_trait]
 pub trait Leases: Send + Sync {
     /// Takes a free or expired lease, or extends one's own; `None` while another holds it.
+    /// A lease whose holder is known to have died counts as expired.
     async fn acquire_lease(
         &self,
         name: &LeaseName,
@@ -71,13 +72,20 @@ pub trait Leases: Send + Sync {
 
     /// Every lease that is held, by name.
     async fn list_leases(&self) -> StoreResult<Vec<Lease>>;
+
+    /// The leases that have not run out and whose holder is known to have died, by name.
+    /// Stores that cannot know this, and holders that cannot be judged, have none.
+    async fn list_abandoned_leases(&self) -> StoreResult<Vec<LeaseName>> {
+        Ok(Vec::new())
+    }
 }
 
 /// Jobs in lanes.
 #[async_trait]
 pub trait Jobs: Door {
     /// Takes up to `max_jobs` jobs of lanes that nobody holds, the longest waiting
-    /// lanes first. Lanes at their attempts limit give up their first job.
+    /// lanes first. Lanes at their attempts limit give up their first job. Lanes whose holder
+    /// is known to have died count as free, with one attempt more.
     async fn claim_jobs(&self, claim: &JobClaim) -> StoreResult<Vec<ClaimedJob>>;
 
     /// Prolongs the hold on the tickets' lanes from now on; returns the tickets

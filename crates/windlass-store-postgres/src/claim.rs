@@ -148,9 +148,9 @@ impl Changes {
         if let Some((ids, held)) = columns(&self.taken) {
             tx.execute_and_commit(
                 "UPDATE lane SET epoch = epoch + 1, owner = $3, held_seq = taken.held_seq,
-                     available_at_ms = $4, attempts = attempts + 1
+                     available_at_ms = $4, attempts = attempts + 1, instance_id = $5
                  FROM unnest($1::BIGINT[], $2::BIGINT[]) AS taken (id, held_seq) WHERE lane.id = taken.id",
-                &[&ids, &held, &owner.as_str(), &now.after(ttl).as_ms()],
+                &[&ids, &held, &owner.as_str(), &now.after(ttl).as_ms(), &tx.instance],
             )
             .await?;
         }

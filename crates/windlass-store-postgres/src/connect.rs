@@ -1,13 +1,15 @@
 //! From a URL to a pool of prepared sessions.
 
 use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
 use secrecy::{ExposeSecret, SecretString};
-use tokio_postgres::Config;
 use tokio_postgres::config::Host;
+use tokio_postgres::{Client, Config};
+use tokio_postgres_rustls::MakeRustlsConnect;
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::time::Clock;
 
@@ -53,6 +55,9 @@ pub struct PostgresOptions {
     pub max_connections: u32,
     /// Where the time comes from; the database's clock unless given.
     pub clock: Option<Arc<dyn Clock>>,
+    /// Prove to other processes that this one is alive, by a lock in one more session: when
+    /// it dies, they need not wait until its leases have run out.
+    pub prove_alive: bool,
 }
 
 impl PostgresOptions {
@@ -64,6 +69,7 @@ impl PostgresOptions {
             read_only: false,
             max_connections: DEFAULT_MAX_CONNECTIONS,
             clock: None,
+            prove_alive: false,
         }
     }
 }
@@ -125,6 +131,12 @@ impl Target {
         Ok(Self { config, verify, place })
     }
 
+    /// A session apart from the pool, set up like those in it.
+    pub(crate) fn session(&self, options: &PostgresOptions) -> StoreResult<SessionOptions> {
+        let settings = session_settings(options.schema.as_deref(), options.read_only)?.into();
+        Ok(SessionOptions { config: self.config.clone(), tls: tls::connector(self.verify)?, settings })
+    }
+
     /// A pool of sessions. Nothing is connected yet.
     pub(crate) fn pool(&self, options: &PostgresOptions) -> StoreResult<Pool> {
         let session = session_settings(options.schema.as_deref(), options.read_only)?;
@@ -143,6 +155,31 @@ impl Target {
             .post_create(prepare)
             .build()
             .map_err(|error| StoreError::Other(error.to_string()))
+    }
+}
+
+/// How to have a session apart from the pool.
+#[derive(Clone)]
+pub(crate) struct SessionOptions {
+    config: Config,
+    tls: MakeRustlsConnect,
+    settings: Arc<str>,
+}
+
+impl SessionOptions {
+    /// Connects. The second part has to be polled for the first to be answered.
+    pub(crate) async fn connect(
+        &self,
+    ) -> Result<
+        (Client, impl Future<Output = Result<(), tokio_postgres::Error>> + use<>),
+        tokio_postgres::Error,
+    > {
+        self.config.connect(self.tls.clone()).await
+    }
+
+    /// What the session is to be set to.
+    pub(crate) fn settings(&self) -> &str {
+        &self.settings
     }
 }
 

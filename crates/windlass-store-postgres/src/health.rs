@@ -53,6 +53,9 @@ impl Health for PostgresStore {
     }
 
     async fn close(&self) {
+        if let Some(proof) = self.inner.proof.get() {
+            proof.end();
+        }
         self.inner.pool.close();
         // Waits for the operations that had a connection already.
         drop(self.inner.running.write().await);

@@ -25,10 +25,7 @@ impl Leases for PostgresStore {
         owner: &Owner,
         ttl: Duration,
     ) -> StoreResult<Option<Lease>> {
-        let taken = self
-            .claim(&(name, owner, ttl), |tx, (name, owner, ttl)| Box::pin(acquire(tx, name, owner, *ttl)))
-            .await?;
-        Ok(taken.flatten())
+        self.claim_or_free(Option::is_none, || Box::pin(self.try_acquire(name, owner, ttl))).await
     }
 
     /// Relaxed: an extension that a crash takes back makes the lease run out
@@ -45,6 +42,24 @@ impl Leases for PostgresStore {
 
     async fn list_leases(&self) -> StoreResult<Vec<Lease>> {
         self.read(&(), |tx, ()| Box::pin(list(tx))).await
+    }
+
+    async fn list_abandoned_leases(&self) -> StoreResult<Vec<LeaseName>> {
+        self.abandoned_leases().await
+    }
+}
+
+impl PostgresStore {
+    async fn try_acquire(
+        &self,
+        name: &LeaseName,
+        owner: &Owner,
+        ttl: Duration,
+    ) -> StoreResult<Option<Lease>> {
+        let taken = self
+            .claim(&(name, owner, ttl), |tx, (name, owner, ttl)| Box::pin(acquire(tx, name, owner, *ttl)))
+            .await?;
+        Ok(taken.flatten())
     }
 }
 
@@ -70,8 +85,8 @@ async fn acquire(tx: &Tx, name: &LeaseName, owner: &Owner, ttl: Duration) -> Out
     let Some(epoch) = stored.take(owner, now) else { return Ok(None) };
     let lease = Lease { name: name.clone(), owner: owner.clone(), epoch, expires_at: now.after(ttl) };
     tx.execute(
-        "UPDATE lease SET owner = $2, epoch = $3, expires_at_ms = $4 WHERE name = $1",
-        &[&name.as_str(), &owner.as_str(), &epoch.0, &lease.expires_at.as_ms()],
+        "UPDATE lease SET owner = $2, epoch = $3, expires_at_ms = $4, instance_id = $5 WHERE name = $1",
+        &[&name.as_str(), &owner.as_str(), &epoch.0, &lease.expires_at.as_ms(), &tx.instance],
     )
     .await?;
     Ok(Some(lease))

@@ -15,6 +15,7 @@
 //! | `table` | typed tables of events |
 //! | `pay` | what is kept of payouts |
 //! | `copy` | many rows at once |
+//! | `instance`, `proof` | which processes are alive, and how this one shows it |
 //! | `health` | clock, description, closing |
 //!
 //! Invariants: whatever raises an epoch is on disk before its holder hears of it
@@ -31,6 +32,7 @@ mod error;
 mod event;
 mod floor;
 mod health;
+mod instance;
 mod job;
 mod lane;
 mod lease;
@@ -38,6 +40,7 @@ mod mark;
 mod migrate;
 mod outbox;
 mod pay;
+mod proof;
 mod range;
 mod row;
 mod state;
@@ -47,7 +50,7 @@ mod transact;
 mod tx;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use deadpool_postgres::Pool;
 use tokio::sync::RwLock;
@@ -61,6 +64,7 @@ use crate::connect::{Place, Target};
 use crate::floor::Floors;
 use crate::job::Completions;
 use crate::mark::Marks;
+use crate::proof::Proof;
 
 /// A handle on a store in PostgreSQL; clones share their connections.
 #[derive(Clone)]
@@ -75,6 +79,7 @@ struct Inner {
     marks: Marks,
     floors: Floors,
     completions: Completions,
+    proof: OnceLock<Proof>,
     /// Every operation reads it while it runs, so that closing can wait for the last one.
     running: RwLock<()>,
 }
@@ -84,6 +89,7 @@ impl PostgresStore {
     pub async fn open(options: PostgresOptions) -> StoreResult<Self> {
         let target = Target::parse(&options)?;
         let pool = target.pool(&options)?;
+        let session = target.session(&options)?;
         let store = Self {
             inner: Arc::new(Inner {
                 pool,
@@ -92,6 +98,7 @@ impl PostgresStore {
                 marks: Marks::default(),
                 floors: Floors::default(),
                 completions: Completions::default(),
+                proof: OnceLock::new(),
                 running: RwLock::new(()),
             }),
         };
@@ -99,8 +106,23 @@ impl PostgresStore {
             store.check_schema().await?;
         } else {
             store.migrate(options.schema.as_deref()).await?;
+            if options.prove_alive {
+                // It is set once, here.
+                let _ = store.inner.proof.set(Proof::begin(session).await);
+                store.free_dead().await;
+            }
         }
         Ok(store)
+    }
+
+    /// This handle's instance, if it has one.
+    fn own_id(&self) -> Option<i64> {
+        self.inner.proof.get().map(Proof::id)
+    }
+
+    /// The instance that leases and lanes taken now name.
+    fn named_id(&self) -> Option<i64> {
+        self.inner.proof.get().and_then(Proof::named_id)
     }
 }
 

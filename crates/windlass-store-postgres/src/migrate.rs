@@ -19,6 +19,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0001_foundation.sql"),
     include_str!("../migrations/0002_pay.sql"),
     include_str!("../migrations/0003_vouched.sql"),
+    include_str!("../migrations/0004_instance.sql"),
 ];
 
 /// The advisory lock of a migration: "windlass" as a number. Databases have their own.

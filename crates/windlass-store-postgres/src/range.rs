@@ -45,9 +45,9 @@ async fn hold(tx: &Tx, id: JobId, job: NewJob, claim: &RangeClaim) -> Outcome<Cl
     let row = tx
         .query_one(
             "UPDATE lane SET epoch = epoch + 1, owner = $3, held_seq = $2, attempts = attempts + 1,
-                 available_at_ms = windlass_after(windlass_now($4), $5)
+                 available_at_ms = windlass_after(windlass_now($4), $5), instance_id = $6
              WHERE id = $1 RETURNING epoch, attempts, available_at_ms",
-            &[&id.lane, &id.seq, &claim.owner.as_str(), &tx.now_ms, &duration_ms(claim.ttl)],
+            &[&id.lane, &id.seq, &claim.owner.as_str(), &tx.now_ms, &duration_ms(claim.ttl), &tx.instance],
         )
         .await?;
     Ok(ClaimedJob {

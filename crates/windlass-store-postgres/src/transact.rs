@@ -134,7 +134,7 @@ impl PostgresStore {
         let client = self.connection(check).await?;
         let now_ms = self.now_ms();
         let mark = self.inner.marks.take(&client).await?;
-        let tx = Tx::new(client, Mode::Alone, None, now_ms);
+        let tx = Tx::new(client, Mode::Alone, None, now_ms, self.named_id());
         let mut params: Vec<Param<'_>> = vec![&now_ms, &mark.id, &mark.nonce];
         params.extend(values);
         let answer = tx.query_opt(sql, &params).await;
@@ -168,7 +168,7 @@ impl PostgresStore {
     {
         let client = self.connection(check).await?;
         let mark = if mode.is_marked() { Some(self.inner.marks.take(&client).await?) } else { None };
-        let tx = Tx::new(client, mode, mark, self.now_ms());
+        let tx = Tx::new(client, mode, mark, self.now_ms(), self.named_id());
         let worked = tx.keep(work(&tx, args).await).await;
         let committed = if worked.is_ok() { tx.commit().await } else { Ok(()) };
         let is_over = tx.is_over();

@@ -75,11 +75,19 @@ pub(crate) struct Tx {
     lost: AtomicBool,
     /// The caller's clock; `None` lets the database say what time it is.
     pub(crate) now_ms: Option<i64>,
+    /// The instance that takes leases and lanes; `None` if nobody could tell that it died.
+    pub(crate) instance: Option<i64>,
 }
 
 impl Tx {
     /// Takes a connection for an operation, with a mark if its mode wants one.
-    pub(crate) fn new(client: Client, mode: Mode, mark: Option<Mark>, now_ms: Option<i64>) -> Self {
+    pub(crate) fn new(
+        client: Client,
+        mode: Mode,
+        mark: Option<Mark>,
+        now_ms: Option<i64>,
+        instance: Option<i64>,
+    ) -> Self {
         let stands_alone = matches!(mode, Mode::Read | Mode::Alone);
         Self {
             client: Some(client),
@@ -89,6 +97,7 @@ impl Tx {
             ended: AtomicBool::new(stands_alone),
             lost: AtomicBool::new(false),
             now_ms,
+            instance,
         }
     }
 

@@ -55,6 +55,9 @@ pub struct SqliteOptions {
     pub max_readers: usize,
     /// The database may not grow past this size.
     pub max_bytes: Option<u64>,
+    /// Prove to other processes that this one is alive, by a lock beside the file: when it
+    /// dies, they need not wait until its leases have run out.
+    pub prove_alive: bool,
 }
 
 impl SqliteOptions {
@@ -69,7 +72,7 @@ impl SqliteOptions {
     }
 
     fn at(place: Place) -> Self {
-        Self { place, clock: None, read_only: false, max_readers: 4, max_bytes: None }
+        Self { place, clock: None, read_only: false, max_readers: 4, max_bytes: None, prove_alive: false }
     }
 
     /// The same, with leases that go by this clock.

@@ -18,7 +18,7 @@ use crate::error::Translate;
 use crate::lane::{self, Lane, fenced};
 use crate::row::{get, name, timestamp, unsigned};
 use crate::writer::Tx;
-use crate::{SqliteStore, dead, outbox};
+use crate::{SqliteStore, dead, instance, outbox};
 
 /// The most dead messages a listing returns.
 const MAX_LISTED_MESSAGES: u32 = 1_000;
@@ -34,7 +34,10 @@ impl Outbox for SqliteStore {
         claim.validate()?;
         let mut claim = claim.clone();
         claim.max_messages = claim.max_messages.min(MAX_CLAIMED_MESSAGES);
-        Ok(self.claim(move |tx| claim_lanes(tx, &claim)).await?.unwrap_or_default())
+        Ok(self
+            .claim(move |tx| instance::claim_or_free(tx, |tx| claim_lanes(tx, &claim)))
+            .await?
+            .unwrap_or_default())
     }
 
     async fn mark_delivered(&self, hold: DeliveryHold, up_to: i64) -> StoreResult<()> {

@@ -44,6 +44,7 @@ impl Health for SqliteStore {
     }
 
     async fn close(&self) {
+        self.unregister().await;
         self.inner.writer.close().await;
     }
 }

@@ -21,7 +21,7 @@ use crate::error::Translate;
 use crate::lane::{self, Lane, fenced};
 use crate::row::{get, timestamp};
 use crate::writer::Tx;
-use crate::{SqliteStore, dead, job_list};
+use crate::{SqliteStore, dead, instance, job_list};
 
 #[async_trait]
 impl Jobs for SqliteStore {
@@ -29,7 +29,10 @@ impl Jobs for SqliteStore {
         claim.validate()?;
         let mut claim = claim.clone();
         claim.max_jobs = claim.max_jobs.min(MAX_CLAIMED_JOBS);
-        Ok(self.claim(move |tx| claim_lanes(tx, &claim)).await?.unwrap_or_default())
+        Ok(self
+            .claim(move |tx| instance::claim_or_free(tx, |tx| claim_lanes(tx, &claim)))
+            .await?
+            .unwrap_or_default())
     }
 
     async fn extend_jobs(&self, tickets: &[JobTicket], ttl: Duration) -> StoreResult<Vec<JobTicket>> {

@@ -121,9 +121,17 @@ pub(crate) fn take(
         ..lane
     };
     tx.execute(
-        "UPDATE lane SET epoch = ?2, held_seq = ?3, owner = ?4, available_at_ms = ?5, attempts = ?6 \
-         WHERE id = ?1",
-        (taken.id, taken.epoch.0, held_seq, &taken.owner, until.as_ms(), taken.attempts),
+        "UPDATE lane SET epoch = ?2, held_seq = ?3, owner = ?4, available_at_ms = ?5, attempts = ?6, \
+             instance_id = ?7 WHERE id = ?1",
+        (
+            taken.id,
+            taken.epoch.0,
+            held_seq,
+            &taken.owner,
+            until.as_ms(),
+            taken.attempts,
+            tx.instances.own_id(),
+        ),
     )?;
     Ok(taken)
 }

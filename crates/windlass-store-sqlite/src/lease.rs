@@ -10,11 +10,11 @@ use windlass_core::lease::{Epoch, Lease, LeaseRow};
 use windlass_core::name::{LeaseName, Owner};
 use windlass_core::store::Leases;
 
-use crate::SqliteStore;
 use crate::error::Translate;
 use crate::lane::fenced;
 use crate::row::{get, name, optional_name, timestamp};
 use crate::writer::Tx;
+use crate::{SqliteStore, instance};
 
 #[async_trait]
 impl Leases for SqliteStore {
@@ -49,6 +49,10 @@ impl Leases for SqliteStore {
     async fn list_leases(&self) -> StoreResult<Vec<Lease>> {
         self.read(list).await
     }
+
+    async fn list_abandoned_leases(&self) -> StoreResult<Vec<LeaseName>> {
+        self.read(instance::abandoned_leases).await
+    }
 }
 
 fn find(tx: &Tx<'_>, name: &LeaseName) -> StoreResult<Option<LeaseRow>> {
@@ -68,18 +72,24 @@ fn find(tx: &Tx<'_>, name: &LeaseName) -> StoreResult<Option<LeaseRow>> {
 }
 
 fn acquire(tx: &Tx<'_>, name: LeaseName, owner: Owner, ttl: Duration) -> StoreResult<Option<Lease>> {
-    let epoch = match find(tx, &name)? {
-        None => Some(Epoch(1)),
-        Some(row) => row.take(&owner, tx.now),
-    };
-    let Some(epoch) = epoch else { return Ok(None) };
+    let Some(epoch) = next_epoch(tx, &name, &owner)? else { return Ok(None) };
     let lease = Lease { name, owner, epoch, expires_at: tx.now.after(ttl) };
     tx.execute(
-        "INSERT INTO lease (name, owner, epoch, expires_at_ms) VALUES (?1, ?2, ?3, ?4) \
-         ON CONFLICT (name) DO UPDATE SET owner = ?2, epoch = ?3, expires_at_ms = ?4",
-        (lease.name.as_str(), lease.owner.as_str(), epoch.0, lease.expires_at.as_ms()),
+        "INSERT INTO lease (name, owner, epoch, expires_at_ms, instance_id) VALUES (?1, ?2, ?3, ?4, ?5) \
+         ON CONFLICT (name) DO UPDATE SET owner = ?2, epoch = ?3, expires_at_ms = ?4, instance_id = ?5",
+        (lease.name.as_str(), lease.owner.as_str(), epoch.0, lease.expires_at.as_ms(), tx.instances.own_id()),
     )?;
     Ok(Some(lease))
+}
+
+/// The epoch under which a lease can be taken; `None` while another holds it that is not
+/// known to be dead.
+fn next_epoch(tx: &Tx<'_>, name: &LeaseName, owner: &Owner) -> StoreResult<Option<Epoch>> {
+    let Some(row) = find(tx, name)? else { return Ok(Some(Epoch(1))) };
+    match row.take(owner, tx.now) {
+        None if instance::free_dead(tx)? > 0 => Ok(find(tx, name)?.and_then(|row| row.take(owner, tx.now))),
+        epoch => Ok(epoch),
+    }
 }
 
 fn extend(tx: &Tx<'_>, lease: Lease, ttl: Duration) -> StoreResult<Lease> {

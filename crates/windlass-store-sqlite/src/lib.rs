@@ -10,6 +10,7 @@
 //! | --- | --- |
 //! | [`connect`] | paths, pragmas, opening |
 //! | `identity` | whether the file is still the one that was opened |
+//! | `instance` | which processes that hold leases and lanes are alive |
 //! | `migrate` | the schema and its versions |
 //! | `writer`, `writing`, `readers` | who runs SQL where |
 //! | `lane` | the mechanics that jobs and deliveries share |
@@ -29,6 +30,7 @@ mod error;
 mod event;
 mod health;
 mod identity;
+mod instance;
 mod job;
 mod job_list;
 mod lane;
@@ -51,6 +53,7 @@ use windlass_core::error::{StoreError, StoreResult};
 
 pub use connect::{Place, SqliteOptions};
 use identity::Identity;
+use instance::Instances;
 pub use migrate::SCHEMA_VERSION;
 use readers::Readers;
 use writer::{Tx, Writer};
@@ -67,11 +70,21 @@ struct Inner {
     read_only: bool,
     writer: Writer,
     readers: Readers,
+    instances: Arc<Instances>,
 }
 
 impl SqliteStore {
     /// Opens a database, creating and migrating it unless opened read-only.
     pub async fn open(options: SqliteOptions) -> StoreResult<Self> {
+        let prove_alive = options.prove_alive && !options.read_only;
+        let store = Self::start(options).await?;
+        if prove_alive {
+            store.register().await;
+        }
+        Ok(store)
+    }
+
+    async fn start(options: SqliteOptions) -> StoreResult<Self> {
         let opening = tokio::task::spawn_blocking(move || {
             let mut connection = connect::open_writer(&options)?;
             if !options.read_only {
@@ -79,13 +92,16 @@ impl SqliteStore {
             }
             migrate::check(&connection, &options.place)?;
             let readers = Readers::new(&options);
-            let writer = Writer::start(connection, options.clock.clone(), Identity::of(&options.place)?)?;
+            let instances = Arc::new(Instances::beside(&options.place));
+            let identity = Identity::of(&options.place)?;
+            let writer = Writer::start(connection, options.clock.clone(), identity, instances.clone())?;
             Ok(Self {
                 inner: Arc::new(Inner {
                     place: options.place,
                     read_only: options.read_only,
                     writer,
                     readers,
+                    instances,
                 }),
             })
         });
@@ -124,8 +140,8 @@ impl SqliteStore {
     ) -> StoreResult<T> {
         match &self.inner.readers {
             Readers::Pool(pool) => {
-                let now = self.inner.writer.now()?;
-                pool.run(move |connection| work(&Tx::new(connection, now))).await
+                let (now, instances) = (self.inner.writer.now()?, self.inner.instances.clone());
+                pool.run(move |connection| work(&Tx::new(connection, now, &instances))).await
             }
             Readers::ThroughWriter => self.inner.writer.run_reading(work).await,
         }

@@ -10,6 +10,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0001_foundation.sql"),
     include_str!("../migrations/0002_pay.sql"),
     include_str!("../migrations/0003_vouched.sql"),
+    include_str!("../migrations/0004_instance.sql"),
 ];
 
 /// The schema version this binary works with.

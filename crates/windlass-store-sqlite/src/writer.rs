@@ -16,6 +16,7 @@ use windlass_core::time::{Clock, Timestamp};
 
 use crate::error::Translate;
 use crate::identity::Identity;
+use crate::instance::Instances;
 use crate::writing::{MAX_QUEUED, Mode, Queued, WriterThread};
 
 /// A connection within a transaction, and the instant at which it runs.
@@ -23,11 +24,13 @@ pub(crate) struct Tx<'a> {
     connection: &'a Connection,
     /// The store's clock, read once for the whole transaction.
     pub(crate) now: Timestamp,
+    /// Which processes are alive.
+    pub(crate) instances: &'a Instances,
 }
 
 impl<'a> Tx<'a> {
-    pub(crate) fn new(connection: &'a Connection, now: Timestamp) -> Self {
-        Self { connection, now }
+    pub(crate) fn new(connection: &'a Connection, now: Timestamp, instances: &'a Instances) -> Self {
+        Self { connection, now, instances }
     }
 
     /// A statement, compiled once per connection.
@@ -64,10 +67,11 @@ impl Writer {
         connection: Connection,
         clock: Option<Arc<dyn Clock>>,
         identity: Identity,
+        instances: Arc<Instances>,
     ) -> StoreResult<Self> {
         let clock = clock.unwrap_or_else(|| Arc::new(SystemClock));
         let (sender, receiver) = mpsc::channel(MAX_QUEUED);
-        let state = WriterThread::new(connection, clock.clone(), receiver, identity);
+        let state = WriterThread::new(connection, clock.clone(), receiver, identity, instances);
         let thread = std::thread::Builder::new()
             .name("sqlite-writer".to_owned())
             .spawn(move || state.serve())

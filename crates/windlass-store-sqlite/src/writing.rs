@@ -15,6 +15,7 @@ use windlass_core::time::Clock;
 use crate::connect::WRITE_WAIT;
 use crate::error::Translate;
 use crate::identity::Identity;
+use crate::instance::Instances;
 use crate::writer::Tx;
 
 /// How many closures may wait for the writer before senders wait themselves.
@@ -52,6 +53,7 @@ pub(crate) enum Mode {
 pub(crate) struct WriterThread {
     connection: Connection,
     identity: Identity,
+    instances: Arc<Instances>,
     clock: Arc<dyn Clock>,
     receiver: mpsc::Receiver<Queued>,
     /// What was received while claims were looked after.
@@ -69,11 +71,13 @@ impl WriterThread {
         clock: Arc<dyn Clock>,
         receiver: mpsc::Receiver<Queued>,
         identity: Identity,
+        instances: Arc<Instances>,
     ) -> Self {
         let backlog = VecDeque::new();
         Self {
             connection,
             identity,
+            instances,
             clock,
             receiver,
             backlog,
@@ -99,7 +103,7 @@ impl WriterThread {
         self.identity.check()?;
         let synced = self.sync_for(mode)?;
         self.lock(mode)?;
-        let result = work(&Tx::new(&self.connection, self.clock.now()));
+        let result = work(&Tx::new(&self.connection, self.clock.now(), &self.instances));
         match result.and_then(|result| self.control("COMMIT").map(|()| result)) {
             Ok(result) => {
                 self.unsynced = !synced && (self.unsynced || mode == Mode::Relaxed);
@@ -115,7 +119,7 @@ impl WriterThread {
 
     /// Runs a closure that only reads.
     pub(crate) fn read<T>(&mut self, work: impl FnOnce(&Tx<'_>) -> StoreResult<T>) -> StoreResult<T> {
-        work(&Tx::new(&self.connection, self.clock.now()))
+        work(&Tx::new(&self.connection, self.clock.now(), &self.instances))
     }
 
     /// Folds the write-ahead log into the database.

@@ -37,6 +37,11 @@ pub trait Harness: Send + Sync {
     /// A database that lives in one handle only gives that handle again.
     async fn open(&self) -> Arc<dyn Store>;
 
+    /// Opens another handle that proves to others that it is alive, if the store can.
+    async fn open_proving(&self) -> Arc<dyn Store> {
+        self.open().await
+    }
+
     /// The clock of every handle.
     fn clock(&self) -> Arc<ManualClock>;
 

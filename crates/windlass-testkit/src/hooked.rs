@@ -117,6 +117,10 @@ impl Leases for HookedStore {
     async fn list_leases(&self) -> StoreResult<Vec<Lease>> {
         self.read("list_leases", self.inner.list_leases()).await
     }
+
+    async fn list_abandoned_leases(&self) -> StoreResult<Vec<LeaseName>> {
+        self.read("list_abandoned_leases", self.inner.list_abandoned_leases()).await
+    }
 }
 
 #[async_trait]

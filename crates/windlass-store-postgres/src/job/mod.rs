@@ -32,7 +32,7 @@ impl Jobs for PostgresStore {
     async fn claim_jobs(&self, claim: &JobClaim) -> StoreResult<Vec<ClaimedJob>> {
         claim.validate()?;
         let claim = JobClaim { max_jobs: claim.max_jobs.min(MAX_CLAIMED_JOBS), ..claim.clone() };
-        claim::claim(self, &claim).await
+        self.claim_or_free(Vec::is_empty, || Box::pin(claim::claim(self, &claim))).await
     }
 
     /// Relaxed: an extension that a crash takes back makes the hold run out earlier,

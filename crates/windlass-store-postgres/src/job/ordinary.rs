@@ -44,7 +44,7 @@ const TAKE: &str = "
                   WHERE lane_id = id AND seq BETWEEN done_seq + 1 AND last_seq
                   ORDER BY seq LIMIT last_seq - done_seq) AS first_jobs) AS jobs)
     UPDATE lane SET epoch = epoch + 1, owner = $6, held_seq = last_seq, attempts = attempts + 1,
-        available_at_ms = windlass_after(now_ms, $7)
+        available_at_ms = windlass_after(now_ms, $7), instance_id = $11
     FROM run, clock
     WHERE lane.id = run.id AND now_ms >= $9
         AND (SELECT bool_and(is_ordinary) AND count(*) >= $10 FROM run)
@@ -81,6 +81,7 @@ async fn run(tx: &Tx, floors: &Floors, claim: &JobClaim, per_lane: u32) -> Outco
                 &i64::from(claim.max_attempts),
                 &start.now_ms,
                 &if is_whole { 1 } else { i64::from(wanted) },
+                &tx.instance,
             ],
         )
         .await?;

@@ -1,12 +1,13 @@
 //! Taking messages for delivery: the longest waiting partitions first, each with a run.
 
 use tokio_postgres::Row;
-use windlass_core::error::StoreError;
+use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::name::{NameError, Sink};
 use windlass_core::outbox::{ClaimedMessages, DeliveryHold, Message, MessageClaim};
 use windlass_core::store::sink_queue;
 
 use super::dead;
+use crate::PostgresStore;
 use crate::claim::{Candidates, Changes};
 use crate::error::Outcome;
 use crate::floor::Floors;
@@ -14,8 +15,18 @@ use crate::lane::Lane;
 use crate::row::{get, timestamp};
 use crate::tx::Tx;
 
+/// Takes messages; none when the database is busy.
+pub(super) async fn claim_now(
+    store: &PostgresStore,
+    claim: &MessageClaim,
+) -> StoreResult<Vec<ClaimedMessages>> {
+    let args = (&store.inner.floors, claim);
+    let claimed = store.claim(&args, |tx, (floors, claim)| Box::pin(self::claim(tx, floors, claim))).await?;
+    Ok(claimed.unwrap_or_default())
+}
+
 /// Takes messages.
-pub(super) async fn claim(tx: &Tx, floors: &Floors, claim: &MessageClaim) -> Outcome<Vec<ClaimedMessages>> {
+async fn claim(tx: &Tx, floors: &Floors, claim: &MessageClaim) -> Outcome<Vec<ClaimedMessages>> {
     let known = tx.look("SELECT FROM sink WHERE name = $1", &[&claim.sink.as_str()]).await?;
     if known.is_empty() {
         return Err(StoreError::Invalid(format!("sink {} was never registered", claim.sink)).into());

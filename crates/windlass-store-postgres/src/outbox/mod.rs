@@ -33,12 +33,7 @@ impl Outbox for PostgresStore {
         claim.validate()?;
         let max_messages = claim.max_messages.min(MAX_CLAIMED_MESSAGES);
         let claim = MessageClaim { max_messages, ..claim.clone() };
-        let claimed = self
-            .claim(&(&self.inner.floors, claim), |tx, (floors, claim)| {
-                Box::pin(claim::claim(tx, floors, claim))
-            })
-            .await?;
-        Ok(claimed.unwrap_or_default())
+        self.claim_or_free(Vec::is_empty, || Box::pin(claim::claim_now(self, &claim))).await
     }
 
     async fn mark_delivered(&self, hold: DeliveryHold, up_to: i64) -> StoreResult<()> {

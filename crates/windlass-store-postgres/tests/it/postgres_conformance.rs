@@ -5,16 +5,22 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use windlass_core::store::Store;
+use windlass_store_postgres::{PostgresOptions, PostgresStore};
 use windlass_testkit::clock::ManualClock;
 use windlass_testkit::harness::Harness;
 use windlass_testkit::script;
 
-use crate::database::Database;
+use crate::database::{Database, url};
 
 #[async_trait]
 impl Harness for Database {
     async fn open(&self) -> Arc<dyn Store> {
         Arc::new(Database::open(self).await)
+    }
+
+    async fn open_proving(&self) -> Arc<dyn Store> {
+        let options = PostgresOptions { prove_alive: true, ..self.options(&url()) };
+        Arc::new(PostgresStore::open(options).await.expect("the server is up"))
     }
 
     fn clock(&self) -> Arc<ManualClock> {
@@ -27,6 +33,7 @@ async fn fresh() -> Database {
 }
 
 windlass_testkit::conformance!(fresh());
+windlass_testkit::conformance_of_instances!(fresh());
 
 macro_rules! scripts {
     ($($test:ident: $profile:ident;)*) => {$(

@@ -10,7 +10,8 @@ use crate::database::{Database, url};
 
 /// Opens a schema by name, with the clock that processes share: the database's.
 async fn open(schema: &str) -> Arc<dyn Store> {
-    let options = PostgresOptions { schema: Some(schema.to_owned()), ..PostgresOptions::new(url()) };
+    let schema = Some(schema.to_owned());
+    let options = PostgresOptions { schema, prove_alive: true, ..PostgresOptions::new(url()) };
     Arc::new(PostgresStore::open(options).await.expect("the server is up"))
 }
 

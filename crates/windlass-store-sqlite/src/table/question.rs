@@ -125,7 +125,8 @@ mod tests {
         let connection = Connection::open_in_memory().expect("a database");
         connection.execute_batch(include_str!("../../migrations/0001_foundation.sql")).expect("the schema");
         sum::register(&connection).expect("the function");
-        let tx = Tx::new(&connection, Timestamp::from_ms(0));
+        let instances = crate::instance::Instances::default();
+        let tx = Tx::new(&connection, Timestamp::from_ms(0), &instances);
         registry::create(&tx, std::slice::from_ref(table)).expect("the table");
         let rows = make::rows(table, (0..BLOCKS).map(|block| make::row(block, 0, 1)));
         crate::table::insert(&tx, &rows).expect("the rows");

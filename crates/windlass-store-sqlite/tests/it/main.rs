@@ -4,6 +4,7 @@
 // Random scripts print how often each kind of fault really happened.
 #![allow(clippy::print_stdout)]
 
+mod instances;
 mod processes;
 mod sqlite_file;
 mod sqlite_memory;

@@ -7,7 +7,8 @@ use windlass_store_sqlite::{SqliteOptions, SqliteStore};
 use windlass_testkit::processes::{self, Swarm};
 
 async fn open(place: &str) -> Arc<dyn Store> {
-    Arc::new(SqliteStore::open(SqliteOptions::file(place)).await.expect("a store"))
+    let options = SqliteOptions { prove_alive: true, ..SqliteOptions::file(place) };
+    Arc::new(SqliteStore::open(options).await.expect("a store"))
 }
 
 #[tokio::test]

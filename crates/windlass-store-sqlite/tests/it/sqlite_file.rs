@@ -24,6 +24,12 @@ impl Harness for File {
         Arc::new(SqliteStore::open(options).await.expect("a store"))
     }
 
+    async fn open_proving(&self) -> Arc<dyn Store> {
+        let options = SqliteOptions::file(self.folder.path().join("a.db")).with_clock(self.clock.clone());
+        let options = SqliteOptions { prove_alive: true, ..options };
+        Arc::new(SqliteStore::open(options).await.expect("a store"))
+    }
+
     fn clock(&self) -> Arc<ManualClock> {
         self.clock.clone()
     }
@@ -34,6 +40,7 @@ async fn fresh() -> File {
 }
 
 windlass_testkit::conformance!(fresh());
+windlass_testkit::conformance_of_instances!(fresh());
 
 /// Scripts of up to so many steps: each crash opens the file anew.
 const MAX_STEPS: usize = 120;

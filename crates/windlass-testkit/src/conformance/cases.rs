@@ -310,6 +310,25 @@ macro_rules! conformance {
     };
 }
 
+/// The same for stores whose handles can prove that they are alive.
+#[macro_export]
+macro_rules! conformance_of_instances {
+    ($harness:expr) => {
+        $crate::conformance_tests! { $harness;
+            instances {
+                a_dead_holders_lease_is_taken_at_once_under_a_new_epoch
+                what_a_dead_worker_held_is_claimed_at_once_as_one_more_attempt
+                a_zombie_of_a_dead_instance_is_fenced
+                a_living_holder_keeps_what_it_holds
+                a_holder_without_proof_keeps_what_it_holds_until_its_time_is_over
+                what_a_closed_handle_held_is_free
+                leases_of_the_dead_are_listed
+                many_heirs_share_what_the_dead_have_left
+            }
+        }
+    };
+}
+
 /// The tests themselves.
 #[doc(hidden)]
 #[macro_export]

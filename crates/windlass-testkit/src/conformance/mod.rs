@@ -23,6 +23,7 @@ pub mod drained;
 pub mod enqueue;
 pub mod events;
 pub mod fail;
+pub mod instances;
 pub mod job_list;
 pub mod leases;
 pub mod messages;

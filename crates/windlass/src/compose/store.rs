@@ -27,8 +27,11 @@ pub(crate) enum Access {
 pub(crate) async fn open(database: &Database, access: Access) -> Result<Arc<dyn Store>, Failure> {
     match locate(database)? {
         Location::Sqlite(path) => {
-            let options =
-                SqliteOptions { read_only: access == Access::Look, ..SqliteOptions::file(path.clone()) };
+            let options = SqliteOptions {
+                read_only: access == Access::Look,
+                prove_alive: access != Access::Look,
+                ..SqliteOptions::file(path.clone())
+            };
             // Told apart before SQLite is asked: its own words do not say so.
             if path.is_dir() {
                 return Err(folder(&path));
@@ -41,6 +44,7 @@ pub(crate) async fn open(database: &Database, access: Access) -> Result<Arc<dyn 
         Location::Postgres(url) => {
             let options = PostgresOptions {
                 read_only: access == Access::Look,
+                prove_alive: access != Access::Look,
                 ..PostgresOptions::new(url.expose_secret())
             };
             Ok(Arc::new(PostgresStore::open(options).await?))

@@ -97,6 +97,8 @@ pub(super) struct HealthLook<'a> {
     pub(super) now: Timestamp,
     /// Who holds it, or did when the lease ran out.
     pub(super) lease: Option<&'a Lease>,
+    /// Whether who holds it is known to have died.
+    pub(super) is_abandoned: bool,
     pub(super) record: Option<&'a ChainHealth>,
     pub(super) halt: Option<&'a HaltView>,
     /// Whether something is to be collected of it.
@@ -107,7 +109,7 @@ pub(super) struct HealthLook<'a> {
 impl HealthLook<'_> {
     /// How it goes.
     pub(super) fn view(&self) -> HealthView {
-        let held = self.lease.filter(|lease| lease.expires_at > self.now);
+        let held = self.lease.filter(|lease| lease.expires_at > self.now && !self.is_abandoned);
         let record = self.record;
         let mut view = match (held, record) {
             (Some(lease), Some(record)) if record.owner == lease.owner && record.phase != Phase::Ended => {
@@ -117,7 +119,7 @@ impl HealthLook<'_> {
                 }
             }
             (Some(_), _) => HealthView { state: HealthState::Starting, ..HealthView::default() },
-            (None, Some(record)) if record.is_fresh(self.now) => self.told(record),
+            (None, Some(record)) if record.is_fresh(self.now) && !self.is_abandoned => self.told(record),
             (None, _) if self.is_wanted => self.unattended(),
             (None, _) => HealthView::default(),
         };
@@ -196,7 +198,12 @@ impl HealthLook<'_> {
 
     fn unattended(&self) -> HealthView {
         let since = self.record.map(|record| record.at);
+        let died = self.lease.filter(|_| self.is_abandoned).map(|lease| &lease.owner);
         let message = match (self.record, since) {
+            (Some(record), Some(at)) if died == Some(&record.owner) => {
+                let (owner, at) = (&record.owner, time::instant(at));
+                format!("nobody collects this chain: the process {owner} has died, last heard of at {at}")
+            }
             (Some(record), Some(at)) => {
                 let last = match &record.trouble {
                     Some(trouble) => {
@@ -282,7 +289,8 @@ mod tests {
 
     fn view(lease: Option<&Lease>, record: Option<&ChainHealth>) -> HealthView {
         let grace = Duration::from_secs(10);
-        HealthLook { now: at(0), lease, record, halt: None, is_wanted: true, grace }.view()
+        let (is_abandoned, halt, is_wanted) = (false, None, true);
+        HealthLook { now: at(0), lease, is_abandoned, record, halt, is_wanted, grace }.view()
     }
 
     fn state(lease: Option<&Lease>, record: Option<&ChainHealth>) -> (HealthState, bool) {
@@ -346,6 +354,18 @@ mod tests {
         assert_eq!(state(Some(&heir), None), (HealthState::Starting, false));
     }
 
+    /// Its record says that all is well, until it is stale.
+    #[test]
+    fn a_holder_that_is_known_to_have_died_is_not_taken_for_well() {
+        let (lease, record) = (lease("a", 60), record("a"));
+        let shown = HealthLook { lease: Some(&lease), is_abandoned: true, ..look(&record) }.view();
+        assert_eq!((shown.state, shown.code), (HealthState::Unattended, Some(Code::ChainUnattended)));
+        assert_eq!((shown.is_urgent, shown.held_until_ms), (false, None), "a restart may be under way");
+        let words =
+            "nobody collects this chain: the process a has died, last heard of at 2023-11-14T22:13:15Z";
+        assert_eq!(shown.message.as_deref(), Some(words));
+    }
+
     #[test]
     fn a_chain_that_nobody_collects_says_since_when() {
         assert_eq!(state(None, None), (HealthState::Unattended, true), "nobody ever has");
@@ -364,7 +384,8 @@ mod tests {
 
     fn look(record: &ChainHealth) -> HealthLook<'_> {
         let grace = Duration::from_secs(10);
-        HealthLook { now: at(0), lease: None, record: Some(record), halt: None, is_wanted: true, grace }
+        let (is_abandoned, halt, is_wanted) = (false, None, true);
+        HealthLook { now: at(0), lease: None, is_abandoned, record: Some(record), halt, is_wanted, grace }
     }
 
     #[test]

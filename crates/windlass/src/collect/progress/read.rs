@@ -8,7 +8,7 @@ use windlass_core::chain::ChainId;
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::job::{JobFilter, MAX_LISTED_JOBS, QueueCounts};
 use windlass_core::lease::Lease;
-use windlass_core::name::{NameError, Queue, StateKey};
+use windlass_core::name::{LeaseName, NameError, Queue, StateKey};
 use windlass_core::plan::Plan;
 use windlass_core::range::BlockRange;
 use windlass_core::store::{Store, TableInfo};
@@ -33,7 +33,12 @@ const MAX_LOOKS: usize = 5;
 /// Looks how far everything is.
 pub(crate) async fn read(store: &dyn Store, known: &Known) -> StoreResult<Overview> {
     let tables = store.list_tables().await?;
-    let shared = Shared { known, leases: store.list_leases().await?, now: store.now().await? };
+    let shared = Shared {
+        known,
+        leases: store.list_leases().await?,
+        abandoned: store.list_abandoned_leases().await?,
+        now: store.now().await?,
+    };
     let configured = known.chains.iter().map(|chain| chain.id);
     let ids: BTreeSet<ChainId> = configured.chain(tables.iter().map(|info| info.spec.chain)).collect();
     let mut overview = Overview::default();
@@ -67,6 +72,8 @@ fn index_names(known: &Known, tables: &[TableInfo]) -> BTreeSet<(Identifier, Cha
 struct Shared<'a> {
     known: &'a Known,
     leases: Vec<Lease>,
+    /// Those whose holder is known to have died.
+    abandoned: Vec<LeaseName>,
     now: Timestamp,
 }
 
@@ -78,10 +85,12 @@ async fn chain(store: &dyn Store, shared: &Shared<'_>, id: ChainId) -> StoreResu
     let halt = halt.map(|Halt { block, reason }| HaltView { block, reason });
     let record = ChainHealth::read(store, &names).await?;
     let lease = shared.leases.iter().find(|lease| lease.name == names.lease);
+    let is_abandoned = shared.abandoned.contains(&names.lease);
     let configured = shared.known.chain(id);
     let health = HealthLook {
         now: shared.now,
         lease,
+        is_abandoned,
         record: record.as_ref(),
         halt: halt.as_ref(),
         is_wanted: shared.known.has_index_on(id),
@@ -100,7 +109,9 @@ async fn chain(store: &dyn Store, shared: &Shared<'_>, id: ChainId) -> StoreResu
         finalized: sight.map(|sight| sight.finalized.number),
         followed: ledger.followed,
         lag_blocks: head.zip(ledger.followed).map(|(head, followed)| head.saturating_sub(followed)),
-        follower: lease.filter(|lease| lease.expires_at > shared.now).map(|lease| lease.owner.to_string()),
+        follower: lease
+            .filter(|lease| lease.expires_at > shared.now && !is_abandoned)
+            .map(|lease| lease.owner.to_string()),
         reorgs: kept(store, &names.reorgs).await?.unwrap_or(0),
         open_ranges: counts.iter().map(|counts| counts.open).sum(),
         dead_ranges: counts.iter().map(|counts| counts.dead).sum(),
