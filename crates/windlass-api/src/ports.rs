@@ -87,6 +87,8 @@ pub enum HealthState {
     Collecting,
     /// The endpoints answer, and their newest block is old.
     Behind,
+    /// The endpoints want fewer requests than following the chain takes.
+    RateLimited,
     /// The endpoints do not answer, or not with what is asked.
     RpcDown,
     /// The database does not take what is collected.

@@ -160,6 +160,12 @@ pub trait ChainReader: Send + Sync {
     /// endpoints asks the others about logs for a while.
     fn report_false_answer(&self, _endpoint: &str, _answer: &FalseAnswer) {}
 
+    /// What is the matter with single endpoints, a sentence each that names the endpoint; none
+    /// where all is well.
+    fn endpoint_notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// How many blocks to ask for next: what has been learned of this filter, so that
     /// the answer is neither refused nor needlessly small.
     fn range_size(&self, filter: &LogFilter) -> u64;

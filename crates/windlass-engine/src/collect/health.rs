@@ -56,6 +56,9 @@ pub struct ChainHealth {
     pub head: Option<SeenHead>,
     /// What keeps it from going on.
     pub trouble: Option<Trouble>,
+    /// What is the matter with single endpoints, a sentence each.
+    #[serde(default)]
+    pub endpoints: Vec<String>,
 }
 
 /// What a process does with a chain.
@@ -174,6 +177,7 @@ mod tests {
             heard_at: None,
             head: None,
             trouble: None,
+            endpoints: Vec::new(),
         };
         assert!(health.is_fresh(at(1_999)));
         assert!(!health.is_fresh(at(2_000)));

@@ -112,6 +112,7 @@ fn render(status: &Status) -> String {
     let StoreInfo { kind, version, place, schema } = &status.store;
     let mut text = format!("store: {kind} {version} at {place}, schema {schema}\n");
     section(&mut text, "chains", chains(&status.chains));
+    text.push_str(&endpoints(&status.chains));
     section(&mut text, "indexes", index::list::render(&status.indexes));
     text.push_str(&index::list::concerns(&status.chains));
     section(&mut text, "jobs", queues(&status.queues));
@@ -163,6 +164,7 @@ fn chains(chains: &[ChainView]) -> Option<String> {
         ("id", Side::Right),
         ("state", Side::Left),
         ("head", Side::Right),
+        ("seen", Side::Right),
         ("final", Side::Right),
         ("followed", Side::Right),
         ("lag", Side::Right),
@@ -178,6 +180,7 @@ fn chains(chains: &[ChainView]) -> Option<String> {
             chain.id.to_string(),
             chain.health.state.as_str().to_owned(),
             block(chain.head),
+            chain.head_age_ms.map_or("-".to_owned(), |age| format!("{} ago", human::seconds(age / 1_000))),
             block(chain.finalized),
             block(chain.followed),
             block(chain.lag_blocks),
@@ -188,6 +191,13 @@ fn chains(chains: &[ChainView]) -> Option<String> {
         ]
     });
     (!chains.is_empty()).then(|| table::render(&header, rows))
+}
+
+/// A line for each endpoint that is not well.
+fn endpoints(chains: &[ChainView]) -> String {
+    let notes =
+        chains.iter().flat_map(|chain| chain.health.endpoints.iter().map(|note| (chain.label(), note)));
+    notes.map(|(chain, note)| format!("{chain}: {note}\n")).collect()
 }
 
 /// Nobody counts further than that.

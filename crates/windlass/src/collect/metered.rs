@@ -87,6 +87,10 @@ impl<C: ChainReader> ChainReader for Metered<C> {
         self.inner.report_false_answer(endpoint, answer);
     }
 
+    fn endpoint_notes(&self) -> Vec<String> {
+        self.inner.endpoint_notes()
+    }
+
     fn range_size(&self, filter: &LogFilter) -> u64 {
         self.inner.range_size(filter)
     }

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use windlass_core::code::Code;
 use windlass_core::error::{StoreError, StoreResult};
+use windlass_core::reader::ChainReader;
 use windlass_core::store::Store;
 use windlass_core::time::Timestamp;
 use windlass_engine::collect::chain::{CollectOptions, CollectedChain};
@@ -151,6 +152,7 @@ impl Gate {
             heard_at: None,
             head: None,
             trouble: Some(Trouble::new(since, code, message)),
+            endpoints: self.endpoints.pool.endpoint_notes(),
         };
         health.tell(&*self.store, &self.names).await?;
         Ok(since)

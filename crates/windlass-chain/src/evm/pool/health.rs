@@ -125,6 +125,12 @@ impl Health {
         self.left_out.filter(|left_out| now < left_out.until)
     }
 
+    /// Whether it asks for fewer requests: its rate is limited, or it is left out for that.
+    pub(super) fn is_limited(&self, now: Instant) -> bool {
+        let is_refusing = |left_out: LeftOut| left_out.kind == ChainErrorKind::RateLimited;
+        self.rate.per_s().is_some() || self.left_out(now).is_some_and(is_refusing)
+    }
+
     pub(super) fn is_available(&self, now: Instant) -> bool {
         self.left_out(now).is_none()
     }

@@ -71,6 +71,9 @@ use question::Question;
 use question::{AskBlockLogs, AskChainId, AskCode, AskHeader, AskHeaders, AskLogs, AskReceipts};
 pub use status::EndpointStatus;
 
+/// The most endpoints that are named as not well.
+const MAX_NOTES: usize = 8;
+
 /// Several endpoints of one chain. Cheap to clone; clones share everything.
 #[derive(Clone)]
 pub struct EvmPool {
@@ -203,6 +206,10 @@ impl ChainReader for EvmPool {
 
     fn report_false_answer(&self, endpoint: &str, answer: &FalseAnswer) {
         self.inner.distrust(endpoint, answer);
+    }
+
+    fn endpoint_notes(&self) -> Vec<String> {
+        self.status().iter().filter_map(EndpointStatus::note).take(MAX_NOTES).collect()
     }
 
     /// What the endpoint can take that takes most, of those that are well.

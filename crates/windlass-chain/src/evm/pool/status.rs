@@ -18,6 +18,8 @@ pub struct EndpointStatus {
     pub left_out_ms: Option<u64>,
     /// Its last trouble, if it has not answered since.
     pub trouble: Option<String>,
+    /// Whether it has asked for fewer requests of late.
+    pub is_limited: bool,
     /// How many calls a second it takes, once it has refused more.
     pub calls_per_s: Option<f64>,
     /// How long its answers take, on average.
@@ -54,6 +56,7 @@ impl EndpointStatus {
             healthy: health.is_well(now),
             left_out_ms: left_out.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
             trouble: health.trouble.clone(),
+            is_limited: health.is_limited(now),
             calls_per_s: health.rate.per_s(),
             latency_ms: health.overall.ms(),
             in_flight: health.in_flight(),
@@ -68,6 +71,24 @@ impl EndpointStatus {
             false_answers: 0,
             learned,
         }
+    }
+
+    /// What is the matter with it, in a sentence; nothing when all is well.
+    pub fn note(&self) -> Option<String> {
+        let place = &self.place;
+        if self.logs_set_aside_ms.is_some() {
+            let why = self.false_answer.as_deref().unwrap_or("its logs were false");
+            return Some(format!("{place} is not asked about logs for now: {why}"));
+        }
+        if self.is_limited {
+            let rate = self
+                .calls_per_s
+                .map_or(String::new(), |rate| format!(" to about {} calls a second", rate.ceil()));
+            return Some(format!("{place} is rate limiting{rate}"));
+        }
+        self.left_out_ms?;
+        let why = self.trouble.as_deref().unwrap_or("it fails");
+        Some(format!("{place} is left out for now: {why}"))
     }
 
     pub(super) fn distrusted(self, distrust: &Distrust, now: Instant) -> Self {

@@ -256,6 +256,7 @@ impl Follower {
     }
 
     async fn step_inner(&mut self, look: Look) -> Result<Followed, CollectError> {
+        let began = Instant::now();
         let Some(lease) = self.take_lease().await? else { return Ok(Followed::NotOurs) };
         let chain = self.chain.clone();
         let (sight, newest) = self.look(look).await?;
@@ -284,9 +285,17 @@ impl Follower {
             return self.keep_house(&step).await;
         }
         match self.advance(&step).await? {
-            Followed::Idle if step.is_confirmed => self.keep_house(&step).await,
-            Followed::Idle => Ok(Followed::Idle),
+            Followed::Idle if step.is_confirmed => {
+                self.chain.pulse.cleared();
+                self.keep_house(&step).await
+            }
+            Followed::Idle => {
+                let behind = endpoints_behind(step.position, &newest);
+                self.chain.pulse.obstructed(began, behind, self.polls.block_time());
+                Ok(Followed::Idle)
+            }
             advanced => {
+                self.chain.pulse.cleared();
                 self.busy_steps += 1;
                 Ok(advanced)
             }
@@ -447,6 +456,11 @@ fn lacks_next(position: BlockRef, newest: &Header) -> ChainError {
     let (next, newest) = (position.number + 1, newest.block.number);
     let message = format!("no endpoint has block {next}, although the newest is {newest}");
     ChainError::new(ChainErrorKind::UnknownBlock, message)
+}
+
+fn endpoints_behind(position: BlockRef, newest: &Header) -> String {
+    let (stored, newest) = (position.number, newest.block.number);
+    format!("the endpoints are at block {newest} and do not know block {stored}, which is stored")
 }
 
 fn does_not_follow(position: BlockRef) -> ChainError {

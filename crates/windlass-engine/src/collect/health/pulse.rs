@@ -25,6 +25,8 @@ const SILENT_AFTER: Duration = Duration::from_secs(5);
 const OLD_HEAD_S: u64 = 120;
 /// So many times the usual distance between two blocks is old.
 const OLD_HEAD_BLOCKS: u64 = 10;
+/// A head that does not move for so many times the distance between blocks is news.
+const OBSTACLE_BLOCKS: u32 = 2;
 /// What is said of a question that waits.
 const SILENCE: &str = "the endpoints have been asked and do not answer";
 
@@ -46,6 +48,8 @@ struct Seen {
     head: Option<Head>,
     /// Since when no step of the head comes to its end.
     following: Option<Failing>,
+    /// What keeps the head where it is though its steps end well, and how long that is no news.
+    obstacle: Option<(Failing, Duration)>,
     /// Since when ranges fail, with nothing heard in between.
     backfilling: Option<Failing>,
 }
@@ -124,6 +128,24 @@ impl Pulse {
         });
     }
 
+    /// A step of the head has come to its end without a way on, for this reason.
+    pub(in crate::collect) fn obstructed(&self, began: Instant, message: String, block_time: Duration) {
+        let mut seen = self.seen();
+        let since = seen.obstacle.as_ref().map_or(began, |(obstacle, _)| obstacle.since);
+        let obstacle = Failing { since, code: Code::ChainBehind, message };
+        seen.obstacle = Some((obstacle, block_time * OBSTACLE_BLOCKS));
+    }
+
+    /// The head has moved, or has nowhere to go.
+    pub(in crate::collect) fn cleared(&self) {
+        self.seen().obstacle = None;
+    }
+
+    /// The newest block that endpoints know.
+    pub(super) fn head_number(&self) -> Option<u64> {
+        self.seen().head.map(|head| head.number)
+    }
+
     /// The endpoints were no help with a range.
     pub(in crate::collect) fn failed_in_past(&self, began: Instant, error: &CollectError) {
         let mut seen = self.seen();
@@ -136,9 +158,14 @@ impl Pulse {
     /// What keeps the chain from being collected by this process, for a while already.
     pub fn trouble(&self, now: Instant) -> Option<Failing> {
         let seen = self.seen();
-        let failing =
-            seen.following.clone().or_else(|| seen.silence(now)).or_else(|| seen.backfilling.clone());
-        failing.filter(|failing| now.duration_since(failing.since) >= NEWS_AFTER)
+        let has_lasted = |failing: &Failing, limit| now.duration_since(failing.since) >= limit;
+        let obstacle = seen.obstacle.as_ref();
+        let obstacle = obstacle.filter(|(failing, limit)| has_lasted(failing, NEWS_AFTER.max(*limit)));
+        let failing = seen.following.clone().or_else(|| seen.silence(now));
+        failing
+            .or_else(|| obstacle.map(|(failing, _)| failing.clone()))
+            .or_else(|| seen.backfilling.clone())
+            .filter(|failing| has_lasted(failing, NEWS_AFTER))
     }
 
     /// The record, for now. `wall` is the same instant by the store's clock.
@@ -167,6 +194,7 @@ impl Pulse {
             }),
             trouble: trouble
                 .map(|failing| Trouble::new(by_store(failing.since), failing.code, &failing.message)),
+            endpoints: Vec::new(),
         }
     }
 }

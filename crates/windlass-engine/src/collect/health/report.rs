@@ -23,6 +23,8 @@ use crate::collect::error::CollectError;
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// A record is written at least this often.
 const MAX_BEAT: Duration = Duration::from_secs(10);
+/// It is written this often while the head moves, or while something is said of endpoints.
+const MOVING_BEAT: Duration = Duration::from_secs(1);
 /// A record is stale when so many beats have passed.
 const STALE_BEATS: u32 = 3;
 
@@ -31,6 +33,8 @@ pub struct Reporter {
     chain: Arc<CollectedChain>,
     /// What was written last, and when.
     written: Option<(Said, Instant)>,
+    /// The newest block and the notes on endpoints that were written last.
+    written_news: News,
     /// Since when the log knows of trouble, and of which.
     lost: Option<(Instant, Code)>,
     /// Whether the log knows that the newest block is old.
@@ -39,11 +43,13 @@ pub struct Reporter {
 
 /// What makes a record worth writing at once: who holds the chain, and what is wrong.
 type Said = (Epoch, Option<Code>);
+/// What makes it worth writing soon: the newest block, and what is said of endpoints.
+type News = (Option<u64>, Vec<String>);
 
 impl Reporter {
     /// A reporter that has said nothing yet.
     pub const fn new(chain: Arc<CollectedChain>) -> Self {
-        Self { chain, written: None, lost: None, is_old: false }
+        Self { chain, written: None, written_news: (None, Vec::new()), lost: None, is_old: false }
     }
 
     /// Reports until told to stop. The last word is the follower's, who gives the chain back.
@@ -63,15 +69,16 @@ impl Reporter {
             return false;
         };
         let said = (lease.epoch, trouble.map(|failing| failing.code));
-        let is_due =
-            |(before, at): &(Said, Instant)| *before != said || now.duration_since(*at) >= self.beat();
+        let news = (self.chain.pulse.head_number(), self.chain.reader.endpoint_notes());
+        let beat = if news == self.written_news { self.beat() } else { MOVING_BEAT.min(self.beat()) };
+        let is_due = |(before, at): &(Said, Instant)| *before != said || now.duration_since(*at) >= beat;
         if !self.written.as_ref().is_none_or(is_due) {
             return false;
         }
         match self.write().await {
             Ok(written) => {
                 if written {
-                    self.written = Some((said, now));
+                    (self.written, self.written_news) = (Some((said, now)), news);
                 }
                 written
             }
@@ -150,5 +157,6 @@ pub(in crate::collect) async fn end(chain: &CollectedChain, lease: &Lease, why: 
 
 async fn record(chain: &CollectedChain, lease: &Lease, stale_after: Duration) -> StoreResult<ChainHealth> {
     let wall = chain.store.now().await?;
-    Ok(chain.pulse.record(lease.owner.clone(), (Instant::now(), wall), stale_after))
+    let record = chain.pulse.record(lease.owner.clone(), (Instant::now(), wall), stale_after);
+    Ok(ChainHealth { endpoints: chain.reader.endpoint_notes(), ..record })
 }

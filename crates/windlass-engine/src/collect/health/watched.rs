@@ -113,6 +113,10 @@ impl ChainReader for Watched {
         self.inner.report_false_answer(endpoint, answer);
     }
 
+    fn endpoint_notes(&self) -> Vec<String> {
+        self.inner.endpoint_notes()
+    }
+
     fn range_size(&self, filter: &LogFilter) -> u64 {
         self.inner.range_size(filter)
     }

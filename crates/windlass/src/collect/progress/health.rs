@@ -35,6 +35,8 @@ pub(crate) struct HealthView {
     pub(crate) heard_ms: Option<Timestamp>,
     /// The time of the newest block that endpoints know, in seconds.
     pub(crate) head_timestamp_s: Option<u64>,
+    /// What is the matter with single endpoints, a sentence each.
+    pub(crate) endpoints: Vec<String>,
     /// Whether it has lasted so long that the chain is not as it should be.
     pub(crate) is_urgent: bool,
 }
@@ -52,6 +54,8 @@ pub(crate) enum HealthState {
     Collecting,
     /// Endpoints answer, and their newest block is old.
     Behind,
+    /// Endpoints want fewer requests than following the chain takes.
+    RateLimited,
     /// Endpoints do not answer, or not with what is asked.
     RpcDown,
     /// The database does not take what is collected.
@@ -72,6 +76,7 @@ impl HealthState {
             Self::Starting => "starting",
             Self::Collecting => "collecting",
             Self::Behind => "behind",
+            Self::RateLimited => "rate limited",
             Self::RpcDown => "rpc down",
             Self::Failing => "failing",
             Self::Stopped => "stopped",
@@ -84,6 +89,7 @@ impl HealthState {
     pub(crate) const fn hint(self) -> Option<&'static str> {
         match self {
             Self::Behind | Self::RpcDown => Some("`windlass doctor` asks every endpoint"),
+            Self::RateLimited => Some("add an endpoint to `rpc`, or take a larger plan from the provider"),
             Self::Failing => Some("`windlass doctor` looks at the database"),
             Self::Unattended => Some("`windlass run` collects it; if it runs, its log says why it does not"),
             Self::Waiting => Some("another process takes over by itself when the time has come"),
@@ -132,6 +138,9 @@ impl HealthLook<'_> {
         view.owner = owner.map(ToString::to_string);
         view.held_until_ms = held.map(|lease| lease.expires_at);
         view.heard_ms = record.and_then(|record| record.heard_at);
+        view.endpoints = record
+            .filter(|record| record.is_fresh(self.now))
+            .map_or(Vec::new(), |record| record.endpoints.clone());
         view.head_timestamp_s = record.and_then(|record| record.head).map(|head| head.timestamp_s);
         view
     }
@@ -149,12 +158,18 @@ impl HealthLook<'_> {
         let code = trouble.code.parse().unwrap_or(Code::TaskFailed);
         let state = match record.phase {
             Phase::Refused => HealthState::Stopped,
+            _ if code == Code::RpcLimited => HealthState::RateLimited,
+            _ if code == Code::ChainBehind => HealthState::Behind,
             _ if trouble.code.starts_with("W02") => HealthState::RpcDown,
             _ => HealthState::Failing,
         };
         let (since, age) = (time::instant(trouble.since), self.since(trouble.since));
         let words = match state {
             HealthState::RpcDown => format!("the rpc is down since {since} ({age}): {}", trouble.message),
+            HealthState::RateLimited => {
+                format!("its endpoints are rate limiting since {since} ({age}): {}", trouble.message)
+            }
+            HealthState::Behind => format!("it stands still since {since} ({age}): {}", trouble.message),
             _ => format!("it cannot be collected since {since} ({age}): {}", trouble.message),
         };
         HealthView {
@@ -280,6 +295,7 @@ mod tests {
             heard_at: Some(at(-6)),
             head: None,
             trouble: None,
+            endpoints: Vec::new(),
         }
     }
 

@@ -52,8 +52,10 @@ pub(crate) struct ChainView {
     pub(crate) name: Option<String>,
     /// Its id.
     pub(crate) id: ChainId,
-    /// Its newest block, as it was last seen.
+    /// Its newest block, as its endpoints know it.
     pub(crate) head: Option<u64>,
+    /// How long ago an endpoint was last heard, in milliseconds.
+    pub(crate) head_age_ms: Option<u64>,
     /// Its newest final block, as it was last seen.
     pub(crate) finalized: Option<u64>,
     /// The last block that the head has behind it.

@@ -65,6 +65,7 @@ fn health(view: &HealthView) -> IndexHealth {
         HealthState::Starting => ShownHealth::Starting,
         HealthState::Collecting => ShownHealth::Collecting,
         HealthState::Behind => ShownHealth::Behind,
+        HealthState::RateLimited => ShownHealth::RateLimited,
         HealthState::RpcDown => ShownHealth::RpcDown,
         HealthState::Failing => ShownHealth::Failing,
         HealthState::Stopped => ShownHealth::Stopped,
@@ -123,6 +124,7 @@ mod tests {
         ChainView {
             name: Some("polygon".to_owned()),
             id: ChainId::new(137).expect("an id"),
+            head_age_ms: None,
             head: None,
             finalized: None,
             followed: None,

@@ -97,15 +97,23 @@ async fn chain(store: &dyn Store, shared: &Shared<'_>, id: ChainId) -> StoreResu
         grace: configured.map(|chain| chain.grace).unwrap_or_default(),
     };
     let health = health.view();
-    // Before the first block is stored only the record knows how long the chain is. Until
-    // then nobody does: where the head begins is not where the chain ends.
-    let seen = record.and_then(|record| record.head).map(|head| head.number);
-    let seen = sight.map(|sight| sight.latest.number).or(seen);
+    // The record has the newest block as the endpoints know it; what was seen when the last
+    // block was stored is older. Where nothing is known, nothing is said: where the head
+    // begins is not where the chain ends.
+    let fresh = record.as_ref().filter(|record| record.is_fresh(shared.now)).and_then(|record| record.head);
+    let recorded = record.as_ref().and_then(|record| record.head).map(|head| head.number);
+    let seen = fresh.map(|head| head.number);
+    let seen = seen.or(sight.map(|sight| sight.latest.number).max(recorded));
+    let head_age_ms = record
+        .as_ref()
+        .and_then(|record| record.heard_at)
+        .map(|heard| u64::try_from(shared.now.as_ms().saturating_sub(heard.as_ms())).unwrap_or(0));
     let head = seen.map(|seen| ledger.followed.map_or(seen, |followed| followed.max(seen)));
     let view = ChainView {
         name: configured.map(|chain| chain.name.clone()),
         id,
         head,
+        head_age_ms,
         finalized: sight.map(|sight| sight.finalized.number),
         followed: ledger.followed,
         lag_blocks: head.zip(ledger.followed).map(|(head, followed)| head.saturating_sub(followed)),
