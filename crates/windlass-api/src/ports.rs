@@ -89,6 +89,8 @@ pub enum HealthState {
     Behind,
     /// The endpoints do not answer, or not with what is asked.
     RpcDown,
+    /// The endpoints want fewer requests.
+    RateLimited,
     /// The database does not take what is collected.
     Failing,
     /// It stands still until somebody has mended something.

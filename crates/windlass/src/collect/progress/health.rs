@@ -54,6 +54,8 @@ pub(crate) enum HealthState {
     Behind,
     /// Endpoints do not answer, or not with what is asked.
     RpcDown,
+    /// Endpoints want fewer requests.
+    RateLimited,
     /// The database does not take what is collected.
     Failing,
     /// It stands still until somebody has mended something.
@@ -73,6 +75,7 @@ impl HealthState {
             Self::Collecting => "collecting",
             Self::Behind => "behind",
             Self::RpcDown => "rpc down",
+            Self::RateLimited => "rate limited",
             Self::Failing => "failing",
             Self::Stopped => "stopped",
             Self::Waiting => "waiting",
@@ -84,6 +87,7 @@ impl HealthState {
     pub(crate) const fn hint(self) -> Option<&'static str> {
         match self {
             Self::Behind | Self::RpcDown => Some("`windlass doctor` asks every endpoint"),
+            Self::RateLimited => Some("wait, or name an endpoint with a higher limit in `rpc`"),
             Self::Failing => Some("`windlass doctor` looks at the database"),
             Self::Unattended => Some("`windlass run` collects it; if it runs, its log says why it does not"),
             Self::Waiting => Some("another process takes over by itself when the time has come"),
@@ -149,12 +153,14 @@ impl HealthLook<'_> {
         let code = trouble.code.parse().unwrap_or(Code::TaskFailed);
         let state = match record.phase {
             Phase::Refused => HealthState::Stopped,
+            _ if code == Code::RpcLimited => HealthState::RateLimited,
             _ if trouble.code.starts_with("W02") => HealthState::RpcDown,
             _ => HealthState::Failing,
         };
         let (since, age) = (time::instant(trouble.since), self.since(trouble.since));
         let words = match state {
             HealthState::RpcDown => format!("the rpc is down since {since} ({age}): {}", trouble.message),
+            HealthState::RateLimited => format!("rate limited since {since} ({age}): {}", trouble.message),
             _ => format!("it cannot be collected since {since} ({age}): {}", trouble.message),
         };
         HealthView {
@@ -321,6 +327,10 @@ mod tests {
         );
         let words = view(Some(&lease), Some(&down(-90))).message.expect("words");
         assert_eq!(words, "the rpc is down since 2023-11-14T22:11:50Z (1m 30s): it is away");
+        let limited = with_trouble(-90, Code::RpcLimited);
+        assert_eq!(state(Some(&lease), Some(&limited)), (HealthState::RateLimited, true));
+        let words = view(Some(&lease), Some(&limited)).message.expect("words");
+        assert_eq!(words, "rate limited since 2023-11-14T22:11:50Z (1m 30s): it is away");
         let full = with_trouble(-10, Code::DiskFull);
         assert_eq!(state(Some(&lease), Some(&full)), (HealthState::Failing, true));
     }

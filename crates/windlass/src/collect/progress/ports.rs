@@ -66,6 +66,7 @@ fn health(view: &HealthView) -> IndexHealth {
         HealthState::Collecting => ShownHealth::Collecting,
         HealthState::Behind => ShownHealth::Behind,
         HealthState::RpcDown => ShownHealth::RpcDown,
+        HealthState::RateLimited => ShownHealth::RateLimited,
         HealthState::Failing => ShownHealth::Failing,
         HealthState::Stopped => ShownHealth::Stopped,
         HealthState::Waiting => ShownHealth::Waiting,
