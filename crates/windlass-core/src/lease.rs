@@ -3,7 +3,8 @@
 //! Time decides who may take over; the epoch decides who may write. A lease that
 //! has run out can be taken by anybody, which raises its epoch, and from then on
 //! every write that carries the old epoch is refused. A holder that was merely
-//! late, and that nobody has replaced, still writes safely.
+//! late, and that nobody has replaced, still writes safely. A store that knows that
+//! a holder has died lets its leases run out at once.
 
 use serde::{Deserialize, Serialize};
 

@@ -22,6 +22,7 @@ use crate::collect::draft::Draft;
 use crate::collect::endpoints::Endpoints;
 use crate::collect::ledger::unnamed;
 use crate::collect::prepare;
+use crate::collect::retry::retrying;
 use crate::compose::store::{self, Access};
 use crate::config::Config;
 use crate::config::chain::ChainName;
@@ -124,7 +125,7 @@ async fn compose(args: &Args, config: &Config, store: Arc<dyn Store>) -> Result<
             .hint("`windlass config show` lists the chains")
     })?;
     let endpoints = Endpoints::open(&args.chain, section)?;
-    endpoints.check_chain().await?;
+    retrying(|| endpoints.check_chain()).await?;
     let catalog = prepare::catalog(&*store, &endpoints, &Draft::all(config)?).await?;
     let owner = owner()?;
     let second: Option<Arc<dyn ChainReader>> = match &args.rpc {

@@ -6,6 +6,7 @@
 //! | [`draft`] | an index as it is configured, its events read |
 //! | [`endpoints`] | a chain's endpoints, ready to be asked |
 //! | [`preflight`], [`hurdle`] | what is checked before anything is written, and what may stand in the way |
+//! | [`retry`] | asks again what endpoints refuse in passing |
 //! | [`change`] | whether what is configured fits what is stored |
 //! | [`prepare`] | tables, first blocks, and what the loops run on |
 //! | [`drop`] | takes away what was collected |
@@ -27,4 +28,5 @@ pub(crate) mod metrics;
 pub(crate) mod preflight;
 pub(crate) mod prepare;
 pub(crate) mod progress;
+pub(crate) mod retry;
 pub(crate) mod view;

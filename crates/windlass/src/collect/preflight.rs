@@ -90,19 +90,22 @@ pub(crate) async fn known(database: &Database, chains: impl IntoIterator<Item = 
 }
 
 /// Whether a process that was to collect these chains may begin although not all of them
-/// could be looked at. One that must be mended ends it; one whose endpoints are silent is
-/// waited for, if there is something else to do or if it was collected before: then it is
-/// the endpoints that changed, not what somebody has just typed.
+/// could be looked at. One that must be mended ends it; one whose endpoints refuse or fail in
+/// passing is waited for. One whose endpoints are silent otherwise is waited for if there is
+/// something else to do or if it was collected before: then it is the endpoints that changed,
+/// not what somebody has just typed.
 pub(crate) fn verdict(
     chains: &[ChainId],
     hurdles: Vec<Option<Hurdle>>,
     known: &Known,
 ) -> Result<Vec<Option<Hurdle>>, Failure> {
-    let is_hopeless = hurdles.iter().all(Option::is_some) && known.chains.is_empty();
+    let is_silent = |hurdle: &Option<Hurdle>| matches!(hurdle, Some(Hurdle::Silent(_)));
+    let is_hopeless = hurdles.iter().all(is_silent) && known.chains.is_empty();
     let may_wait = |chain: &ChainId| (chains.len() > 1 || known.chains.contains(chain)) && !is_hopeless;
     let (mut waiting, mut refused) = (Vec::with_capacity(chains.len()), None);
     for (chain, hurdle) in chains.iter().zip(hurdles) {
         match hurdle {
+            Some(passing @ Hurdle::Passing { .. }) => waiting.push(Some(passing)),
             Some(Hurdle::Silent(failure)) if may_wait(chain) => waiting.push(Some(Hurdle::Silent(failure))),
             Some(Hurdle::Silent(failure)) => refused = refused.or(Some(failure)),
             Some(wrong) => return Err(wrong.into()),
@@ -122,6 +125,11 @@ mod tests {
 
     fn silent() -> Option<Hurdle> {
         Some(Hurdle::Silent(Failure::coded(Code::RpcUnreachable, "silent")))
+    }
+
+    fn passing() -> Option<Hurdle> {
+        let failure = Failure::coded(Code::RpcLimited, "slow down");
+        Some(Hurdle::Passing { failure, pause: std::time::Duration::ZERO, tries: 1 })
     }
 
     fn wrong() -> Option<Hurdle> {
@@ -149,6 +157,14 @@ mod tests {
         assert_eq!(judged(vec![silent(), None], &[]), Ok(vec![true, false]));
         assert_eq!(judged(vec![silent()], &[1]), Ok(vec![true]));
         assert_eq!(judged(vec![silent(), silent()], &[2]), Ok(vec![true, true]));
+    }
+
+    #[test]
+    fn refusals_that_pass_are_waited_out_at_the_first_start_too() {
+        assert_eq!(judged(vec![passing()], &[]), Ok(vec![true]));
+        assert_eq!(judged(vec![passing(), passing()], &[]), Ok(vec![true, true]));
+        assert_eq!(judged(vec![passing(), silent()], &[]), Ok(vec![true, true]));
+        assert_eq!(judged(vec![passing(), wrong()], &[]), Err(Some(Code::RpcWrongChain)));
     }
 
     #[test]

@@ -21,6 +21,7 @@ use super::draft::Draft;
 use super::endpoints::Endpoints;
 use super::hurdle::Hurdle;
 use super::ledger::{self, unnamed};
+use super::retry::RetryingReader;
 use super::{change, preflight};
 use crate::config::chain::{self, Chain};
 use crate::failure::Failure;
@@ -111,7 +112,8 @@ async fn start(
     if let Some(block) = store.state(&key).await?.and_then(|text| text.parse().ok()) {
         return Ok(block);
     }
-    let found = first_block(&*endpoints.pool, contract, endpoints.finality).await;
+    let reader = RetryingReader(&*endpoints.pool);
+    let found = first_block(&reader, contract, endpoints.finality).await;
     let block = found.map_err(|error| not_found(error, endpoints, draft))?;
     let write = Write::PutState { key, value: Some(block.to_string()) };
     store.commit(Commit::of(vec![write])).await?;

@@ -6,13 +6,14 @@ use windlass_core::reader::BlockTag;
 
 use super::chain::Probe;
 use super::report::Finding;
+use crate::collect::retry::retrying;
 
 /// Depths at which state is asked for, when that of the first block is gone.
 const DEPTHS: [u64; 4] = [1_000_000, 100_000, 10_000, 128];
 
 /// Looks how far back blocks and state go.
 pub(super) async fn examine(probe: &Probe, head: u64) -> Finding {
-    match probe.rpc.header(BlockTag::Number(head.min(1))).await {
+    match retrying(|| probe.rpc.header(BlockTag::Number(head.min(1)))).await {
         Ok(Some(_)) => {}
         Ok(None) => {
             return probe.warning(

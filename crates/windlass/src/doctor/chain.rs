@@ -16,6 +16,7 @@ use super::database::machine_now;
 use super::progress::Progress;
 use super::report::Finding;
 use super::{archive, finality, logs};
+use crate::collect::retry::retrying;
 use crate::config::chain::{Chain, ChainName, Finality, RpcUrl};
 use crate::failure::Failure;
 
@@ -102,25 +103,35 @@ pub(super) struct Probe {
     pub(super) rpc: EvmRpc,
 }
 
-/// An answer with how long it took.
-async fn timed<T>(question: impl Future<Output = T>) -> (T, Duration) {
-    let start = Instant::now();
-    let answer = question.await;
-    (answer, start.elapsed())
+/// An answer with how long it took. What is refused in passing is asked again, and does not count.
+async fn timed<T, F>(ask: impl Fn() -> F) -> Result<(T, Duration), RpcError>
+where
+    F: Future<Output = Result<T, RpcError>>,
+{
+    let timed_once = || {
+        let asked = ask();
+        async move {
+            let start = Instant::now();
+            asked.await.map(|answer| (answer, start.elapsed()))
+        }
+    };
+    retrying(timed_once).await
 }
 
 impl Probe {
     async fn run(&self) -> Vec<Finding> {
         let expected = self.asked.expected;
-        let (id, first) = timed(self.rpc.chain_id()).await;
-        let mut findings = match id {
-            Ok(found) if found == expected => vec![self.ok(format_args!("serves chain {found}"))],
-            Ok(found) => return vec![self.wrong_chain(found)],
+        let (mut findings, first) = match timed(|| self.rpc.chain_id()).await {
+            Ok((found, took)) if found == expected => {
+                (vec![self.ok(format_args!("serves chain {found}"))], took)
+            }
+            Ok((found, _)) => return vec![self.wrong_chain(found)],
             Err(error) => return vec![self.failed(error)],
         };
-        let (head, second) = timed(self.rpc.header(BlockTag::Latest)).await;
+        let head = timed(|| self.rpc.header(BlockTag::Latest)).await;
+        let second = head.as_ref().map_or(Duration::ZERO, |(_, took)| *took);
         findings.push(self.latency(first.max(second)));
-        match head {
+        match head.map(|(head, _)| head) {
             Ok(Some(head)) => {
                 findings.push(self.head(&head, machine_now().as_ms().unsigned_abs() / 1_000));
                 findings.extend(finality::examine(self, self.asked.finality, head.block.number).await);

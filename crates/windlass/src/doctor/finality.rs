@@ -5,6 +5,7 @@ use windlass_core::reader::BlockTag;
 
 use super::chain::Probe;
 use super::report::Finding;
+use crate::collect::retry::retrying;
 use crate::config::chain::Finality;
 use crate::failure::Failure;
 
@@ -15,7 +16,7 @@ pub(super) async fn examine(probe: &Probe, finality: Finality, head: u64) -> Opt
         Finality::Safe => (BlockTag::Safe, "safe"),
         Finality::Depth(_) => return None,
     };
-    Some(match probe.rpc.header(tag).await {
+    Some(match retrying(|| probe.rpc.header(tag)).await {
         Ok(Some(found)) => {
             let behind = head.saturating_sub(found.block.number);
             probe.ok(format_args!("its {name} block is {}, {behind} behind the head", found.block.number))

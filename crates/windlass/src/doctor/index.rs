@@ -11,6 +11,7 @@ use super::report::Finding;
 use crate::collect::draft::Draft;
 use crate::collect::endpoints::Endpoints;
 use crate::collect::preflight;
+use crate::collect::retry::{RetryingReader, retrying};
 use crate::config::Config;
 use crate::failure::Failure;
 
@@ -35,7 +36,7 @@ pub(super) async fn examine(config: &Config, progress: &Progress) -> Vec<Finding
         let endpoints = config.chain.get(&section.chain).map(|chain| Endpoints::open(&section.chain, chain));
         // What is the matter with endpoints was told where each of them was looked at.
         let Some(Ok(endpoints)) = endpoints else { continue };
-        if endpoints.check_chain().await.is_ok() {
+        if retrying(|| endpoints.check_chain()).await.is_ok() {
             findings.push(contracts(&subject, &endpoints, &draft).await);
             findings.push(first_logs(&subject, &endpoints, &draft).await);
         }
@@ -46,7 +47,7 @@ pub(super) async fn examine(config: &Config, progress: &Progress) -> Vec<Finding
 async fn contracts(subject: &str, endpoints: &Endpoints, draft: &Draft) -> Finding {
     let asked = draft.contracts().iter().take(MAX_CONTRACTS).copied();
     let code = |contract: Address| async move {
-        let code = endpoints.pool.code(contract, BlockTag::Latest).await;
+        let code = RetryingReader(&*endpoints.pool).code(contract, BlockTag::Latest).await;
         (contract, code)
     };
     let answers: Vec<_> = stream::iter(asked).map(code).buffered(MAX_ASKED).collect().await;
@@ -78,7 +79,7 @@ async fn first_logs(subject: &str, endpoints: &Endpoints, draft: &Draft) -> Find
         addresses: draft.contracts().iter().take(MAX_CONTRACTS).copied().collect(),
         topics: vec![draft.events().filter_map(|event| event.topic0()).collect()],
     };
-    let head = match endpoints.pool.header(BlockTag::Latest).await {
+    let head = match RetryingReader(&*endpoints.pool).header(BlockTag::Latest).await {
         Ok(head) => head.map_or(0, |head| head.block.number),
         Err(error) => return Finding::failed(subject, error),
     };

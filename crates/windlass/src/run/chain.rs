@@ -14,7 +14,7 @@ use windlass_engine::collect::head::Follower;
 use windlass_engine::collect::health::report::Reporter;
 use windlass_engine::supervise::Supervisor;
 
-use super::gate::Gate;
+use super::gate::{Gate, Refusal};
 use crate::collect::draft::Draft;
 use crate::collect::endpoints::Endpoints;
 use crate::collect::hurdle::Hurdle;
@@ -68,18 +68,27 @@ impl ChainCrew {
             names,
             known: known.clone(),
             ready,
+            refusal: None,
         };
         Ok(Self { gate, hurdle: None, keeper, workers: section.workers.get() })
     }
 
     /// Opens the gate, unless something is known to stand in the way. What does so then
-    /// ends it, but for silence where that `may_pass`.
-    pub(super) async fn open(&mut self, hurdle: Option<Hurdle>, may_pass: bool) -> Result<(), Failure> {
+    /// ends it, but for refusals that pass, and for silence where that `may_pass`. Where it
+    /// may not, what must be mended ends the process later too, and is left in `refusal`.
+    pub(super) async fn open(
+        &mut self,
+        hurdle: Option<Hurdle>,
+        may_pass: bool,
+        refusal: &Refusal,
+    ) -> Result<(), Failure> {
+        self.gate.refusal = (!may_pass).then(|| refusal.clone());
         let hurdle = match hurdle {
             Some(hurdle) => Some(hurdle),
             None => self.gate.open().await.err(),
         };
         match hurdle {
+            Some(passing @ Hurdle::Passing { .. }) => self.hurdle = Some(passing),
             Some(Hurdle::Silent(failure)) if may_pass => self.hurdle = Some(Hurdle::Silent(failure)),
             Some(hurdle) => return Err(hurdle.into()),
             None => {}
@@ -133,7 +142,7 @@ impl ChainCrew {
         supervisor.spawn(task, |shutdown| async move { Ok(keeper.run(shutdown).await?) });
         if let Some(hurdle) = hurdle {
             let task = format!("start of {name}");
-            supervisor.spawn(task, |shutdown| async move { Ok(gate.run(hurdle, shutdown).await?) });
+            supervisor.spawn(task, |shutdown| async move { gate.run(hurdle, shutdown).await });
         }
         Ok(())
     }

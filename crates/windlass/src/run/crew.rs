@@ -14,6 +14,7 @@ use windlass_engine::upkeep::Upkeep;
 
 use super::RunOptions;
 use super::chain::{self, ChainCrew};
+use super::gate::Refusal;
 use super::pay::{self, PayCrew};
 use super::probe;
 use super::role::Role;
@@ -31,6 +32,8 @@ use crate::pay::options;
 /// Everything that runs.
 pub(super) struct Crew {
     pub(super) store: Arc<dyn Store>,
+    /// What ended the process because it must be mended.
+    pub(super) refusal: Refusal,
     chains: Vec<ChainCrew>,
     pay: Option<PayCrew>,
     pay_watcher: Option<PayWatcher>,
@@ -68,13 +71,14 @@ impl Crew {
             }
             _ => None,
         };
-        let chains = wanted.assemble(config, &store, ready).await?;
+        let refusal = Refusal::default();
+        let chains = wanted.assemble(config, &store, ready, &refusal).await?;
         let pay = match &paying {
             Some(paying) => Some(PayCrew::assemble(paying, config, store.clone()).await?),
             None => None,
         };
         let has_upkeep = plays(Role::Upkeep);
-        Ok(Self { store, chains, pay, pay_watcher, collected, api, watcher, has_upkeep })
+        Ok(Self { store, refusal, chains, pay, pay_watcher, collected, api, watcher, has_upkeep })
     }
 
     /// Says what is about to run, and where.

@@ -2,11 +2,12 @@
 //! chain, its contracts are there.
 //!
 //! Usually that is seen before the process begins, and the gate is open at once. A chain
-//! whose endpoints were silent then is asked for again and again, and says so in its
-//! health record; meanwhile all others are collected. Once they answer, what they say is
-//! checked as at the start: if something is to be mended, this chain alone stands still.
+//! whose endpoints refused or were silent then is asked for again and again, and says so in
+//! its health record; meanwhile all others are collected. Once they answer, what they say is
+//! checked as at the start: if something is to be mended, this chain alone stands still, or
+//! the process ends where that is all it was started for.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -19,6 +20,7 @@ use windlass_core::time::Timestamp;
 use windlass_engine::collect::chain::{CollectOptions, CollectedChain};
 use windlass_engine::collect::health::{ChainHealth, Phase, Trouble};
 use windlass_engine::collect::names::ChainNames;
+use windlass_engine::supervise::TaskResult;
 
 use crate::collect::draft::Draft;
 use crate::collect::endpoints::Endpoints;
@@ -31,6 +33,8 @@ use crate::failure::Failure;
 
 /// A silent chain is asked again after its own interval, and after this at most.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
+/// What passes is asked again after this, each time after twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// What must be mended is looked at again after this: it may be mended from outside.
 const MEND_PAUSE: Duration = Duration::from_secs(60);
 /// How long a look may take before what was said about the last one is stale.
@@ -47,7 +51,12 @@ pub(super) struct Gate {
     pub(super) known: Arc<Known>,
     /// Told when the chain can be collected.
     pub(super) ready: watch::Sender<Option<Arc<CollectedChain>>>,
+    /// Where to leave what ends the process, if something that must be mended does.
+    pub(super) refusal: Option<Refusal>,
 }
+
+/// What must be mended before the process can do anything.
+pub(super) type Refusal = Arc<Mutex<Option<Failure>>>;
 
 /// What was said last.
 struct Said {
@@ -66,13 +75,27 @@ impl Gate {
     }
 
     /// Waits until the chain can be collected, or until told to stop.
-    pub(super) async fn run(self, mut hurdle: Hurdle, shutdown: CancellationToken) -> StoreResult<()> {
-        let mut said = None;
+    pub(super) async fn run(self, mut hurdle: Hurdle, shutdown: CancellationToken) -> TaskResult {
+        let (mut said, mut backoff) = (None, FIRST_PAUSE);
         loop {
+            if let (Some(refusal), Hurdle::Silent(_) | Hurdle::Wrong(_)) = (&self.refusal, &hurdle) {
+                self.end(&hurdle).await;
+                let failure = Failure::from(hurdle);
+                let message = failure.message.clone();
+                *refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+                return Err(message.into());
+            }
             let pause = match &hurdle {
                 Hurdle::Store(error) => store_pause(error)?,
-                Hurdle::Silent(failure) => self.say(&mut said, Phase::Starting, failure).await,
-                Hurdle::Wrong(failure) => self.say(&mut said, Phase::Refused, failure).await,
+                Hurdle::Passing { failure, pause, .. } => {
+                    let pause = backoff.min(self.max_pause()).max((*pause).min(MAX_PAUSE));
+                    backoff *= 2;
+                    self.say(&mut said, Phase::Starting, failure, pause).await
+                }
+                Hurdle::Silent(failure) => {
+                    self.say(&mut said, Phase::Starting, failure, self.max_pause()).await
+                }
+                Hurdle::Wrong(failure) => self.say(&mut said, Phase::Refused, failure, MEND_PAUSE).await,
             };
             let again = async {
                 tokio::time::sleep(pause).await;
@@ -92,9 +115,17 @@ impl Gate {
         Ok(())
     }
 
+    /// The longest pause between two looks at a chain that does not answer.
+    fn max_pause(&self) -> Duration {
+        self.options.historical_interval.min(MAX_PAUSE)
+    }
+
     /// The last word, so that nobody thinks that it is still waited for.
     async fn end(&self, hurdle: &Hurdle) {
-        let (Hurdle::Silent(failure) | Hurdle::Wrong(failure)) = hurdle else { return };
+        let (Hurdle::Passing { failure, .. } | Hurdle::Silent(failure) | Hurdle::Wrong(failure)) = hurdle
+        else {
+            return;
+        };
         let code = failure.code.unwrap_or(Code::TaskFailed);
         let told = self.tell(&None, Phase::Ended, (code, &failure.message), Duration::ZERO).await;
         if let Err(error) = told {
@@ -104,11 +135,13 @@ impl Gate {
 
     /// Says what stands in the way: in the log when it changes, in the store each time.
     /// Gives the pause before the next look.
-    async fn say(&self, said: &mut Option<Said>, phase: Phase, failure: &Failure) -> Duration {
-        let pause = match phase {
-            Phase::Refused => MEND_PAUSE,
-            _ => self.options.historical_interval.min(MAX_PAUSE),
-        };
+    async fn say(
+        &self,
+        said: &mut Option<Said>,
+        phase: Phase,
+        failure: &Failure,
+        pause: Duration,
+    ) -> Duration {
         let code = failure.code.unwrap_or(Code::TaskFailed);
         if said.as_ref().is_none_or(|said| said.code != code) {
             self.log(phase, code, failure);
@@ -128,6 +161,8 @@ impl Gate {
         if phase == Phase::Refused {
             let hint = failure.hint.as_deref().unwrap_or_default();
             tracing::error!(%chain, %code, error, hint, "the chain cannot be collected until this is mended; others go on");
+        } else if code == Code::RpcLimited {
+            tracing::warn!(%chain, %code, error, "rate limited by the chain's endpoints: it is collected once they answer; others go on");
         } else {
             tracing::warn!(%chain, %code, error, "the chain's endpoints do not answer: it is collected once they do; others go on");
         }

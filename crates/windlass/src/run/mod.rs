@@ -22,6 +22,7 @@ mod probe;
 pub(crate) mod role;
 mod wanted;
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -53,12 +54,13 @@ pub(crate) async fn run(options: RunOptions, shutdown: CancellationToken) -> Res
     };
     let crew = crew?;
     crew.announce(&options).await?;
-    let store = crew.store.clone();
+    let (store, refusal) = (crew.store.clone(), crew.refusal.clone());
     let mut supervisor = Supervisor::new(shutdown);
     crew.start(&mut supervisor)?;
     let ending = supervisor.run(options.config.shutdown.limit.0).await;
     close(&*store).await;
-    verdict(ending)
+    let refused = refusal.lock().unwrap_or_else(PoisonError::into_inner).take();
+    refused.map_or_else(|| verdict(ending), Err)
 }
 
 /// How long closing the store may take, once nobody uses it any more.

@@ -40,7 +40,7 @@ pub(super) async fn checked(options: &RunOptions) -> Result<Option<Paying>, Fail
     match paying.check().await {
         Ok(()) => {}
         // Its loops ask again until somebody answers; nothing is signed before that.
-        Err(Hurdle::Silent(failure)) => {
+        Err(Hurdle::Silent(failure) | Hurdle::Passing { failure, .. }) => {
             tracing::warn!(chain = %paying.endpoints.name, error = failure.message, "the vault's chain does not answer: payouts wait");
         }
         Err(hurdle) => return Err(hurdle.into()),

@@ -9,6 +9,7 @@ use windlass_core::store::Store;
 use windlass_engine::collect::chain::CollectedChain;
 
 use super::chain::{ChainCrew, Shared};
+use super::gate::Refusal;
 use crate::collect::draft::Draft;
 use crate::collect::endpoints::Endpoints;
 use crate::collect::hurdle::Hurdle;
@@ -28,13 +29,13 @@ pub(super) struct Wanted {
 /// A chain that has indexes.
 pub(super) struct WantedChain {
     pub(super) endpoints: Arc<Endpoints>,
-    /// Its endpoints are silent, and it is waited for.
+    /// Its endpoints refuse or are silent, and it is waited for.
     hurdle: Option<Hurdle>,
 }
 
 impl Wanted {
     /// Reads the configuration and looks at every chain. What the operator must mend ends
-    /// it; see [`preflight::verdict`] for endpoints that are silent.
+    /// it; see [`preflight::verdict`] for endpoints that refuse or are silent.
     pub(super) async fn checked(config: &Config) -> Result<Self, Failure> {
         let drafts = Draft::all(config)?;
         let wanted =
@@ -67,6 +68,7 @@ impl Wanted {
         config: &Config,
         store: &Arc<dyn Store>,
         ready: Vec<watch::Sender<Option<Arc<CollectedChain>>>>,
+        refusal: &Refusal,
     ) -> Result<Vec<ChainCrew>, Failure> {
         let count = self.chains.len();
         let may_wait = |chain: ChainId| count > 1 || self.known.chains.contains(&chain);
@@ -82,7 +84,7 @@ impl Wanted {
             let Some(section) = config.chain.get(&endpoints.name) else { continue };
             let may_pass = may_wait(endpoints.id);
             let mut crew = ChainCrew::assemble(&shared, endpoints, section, ready).await?;
-            crew.open(hurdle, may_pass).await?;
+            crew.open(hurdle, may_pass, refusal).await?;
             crews.push(crew);
         }
         Ok(crews)

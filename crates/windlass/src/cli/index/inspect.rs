@@ -11,6 +11,7 @@ use super::section::Section;
 use crate::cli::global::Global;
 use crate::collect::draft::Draft;
 use crate::collect::endpoints::Endpoints;
+use crate::collect::retry::{RetryingReader, retrying};
 use crate::collect::{preflight, prepare};
 use crate::config::index::start::Start;
 use crate::failure::Failure;
@@ -33,14 +34,16 @@ pub(crate) async fn first_block(
     })?;
     let draft = Draft::new(&config, &section.name, index)?;
     let endpoints = Endpoints::open(&section.chain, chain)?;
-    preflight::check(&endpoints, std::slice::from_ref(&draft), &preflight::Known::default()).await?;
+    let known = preflight::Known::default();
+    retrying(|| preflight::check(&endpoints, std::slice::from_ref(&draft), &known)).await?;
     if let Some(start) = section.start {
         warn_if_above_head(&endpoints, start).await?;
         return Ok(start);
     }
     let mut first = u64::MAX;
     for contract in draft.contracts() {
-        let found = deployment::first_block(&*endpoints.pool, *contract, endpoints.finality).await;
+        let reader = RetryingReader(&*endpoints.pool);
+        let found = deployment::first_block(&reader, *contract, endpoints.finality).await;
         let found = found.map_err(|error| prepare::not_found(error, &endpoints, &draft))?;
         first = first.min(found);
     }
@@ -50,7 +53,8 @@ pub(crate) async fn first_block(
 /// A first block that does not exist yet is likelier a slip than a plan.
 async fn warn_if_above_head(endpoints: &Endpoints, start: Start) -> Result<(), Failure> {
     let Start::Block(first) = start else { return Ok(()) };
-    let newest = endpoints.pool.header(BlockTag::Latest).await?.map(|header| header.block.number);
+    let newest = RetryingReader(&*endpoints.pool).header(BlockTag::Latest).await?;
+    let newest = newest.map(|header| header.block.number);
     if let Some(newest) = newest.filter(|newest| first > *newest) {
         let label = paint(style::WARNING, "warning:");
         output::note(&format!(

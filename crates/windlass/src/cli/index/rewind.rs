@@ -13,6 +13,7 @@ use crate::cli::global::Global;
 use crate::collect::endpoints::Endpoints;
 use crate::collect::ledger::unnamed;
 use crate::collect::prepare;
+use crate::collect::retry::retrying;
 use crate::compose::store::{self, Access};
 use crate::config::chain::ChainName;
 use crate::failure::Failure;
@@ -39,7 +40,7 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
             .hint("`windlass config show` lists the chains there are")
     })?;
     let endpoints = Endpoints::open(&name, section)?;
-    endpoints.check_chain().await?;
+    retrying(|| endpoints.check_chain()).await?;
     let owner = format!("{}-{:08x}/rewind", std::process::id(), rand::random::<u32>());
     let options = prepare::options(section, Owner::new(owner).map_err(unnamed)?);
     let store = store::open(&loaded.config.database, Access::Change).await?;

@@ -22,6 +22,7 @@ use windlass_core::code::Code;
 use super::global::Global;
 use super::index::inspect;
 use super::index::section::{IndexArgs, Section, typed_address};
+use crate::collect::retry::retrying;
 use crate::config::FILE_NAME;
 use crate::config::chain::{ChainName, RpcUrl};
 use crate::config::index::IndexName;
@@ -116,7 +117,8 @@ async fn with_endpoint(
         Failure::coded(Code::SecretMissing, error).hint("set it for this process, then try again")
     })?;
     let chain = chain_name.map(|name| ChainName::try_from(name).map_err(Failure::usage)).transpose()?;
-    let id = EvmRpc::new(resolved.expose_secret())?.chain_id().await?;
+    let rpc_client = EvmRpc::new(resolved.expose_secret())?;
+    let id = retrying(|| rpc_client.chain_id()).await?;
     fill_in_chain(template, id, rpc, chain)
 }
 

@@ -166,9 +166,7 @@ impl HealthLook<'_> {
         let (since, age) = (time::instant(trouble.since), self.since(trouble.since));
         let words = match state {
             HealthState::RpcDown => format!("the rpc is down since {since} ({age}): {}", trouble.message),
-            HealthState::RateLimited => {
-                format!("its endpoints are rate limiting since {since} ({age}): {}", trouble.message)
-            }
+            HealthState::RateLimited => format!("rate limited since {since} ({age}): {}", trouble.message),
             HealthState::Behind => format!("it stands still since {since} ({age}): {}", trouble.message),
             _ => format!("it cannot be collected since {since} ({age}): {}", trouble.message),
         };
@@ -213,30 +211,29 @@ impl HealthLook<'_> {
 
     fn unattended(&self) -> HealthView {
         let since = self.record.map(|record| record.at);
-        let died = self.lease.filter(|_| self.is_abandoned).map(|lease| &lease.owner);
-        let message = match (self.record, since) {
-            (Some(record), Some(at)) if died == Some(&record.owner) => {
-                let (owner, at) = (&record.owner, time::instant(at));
-                format!("nobody collects this chain: the process {owner} has died, last heard of at {at}")
-            }
-            (Some(record), Some(at)) => {
-                let last = match &record.trouble {
-                    Some(trouble) => {
-                        format!("; the last one ended with {}: {}", trouble.code, trouble.message)
-                    }
-                    None => String::new(),
-                };
-                format!("nobody collects this chain: no process holds it since {}{last}", time::instant(at))
-            }
-            _ => "nobody collects this chain: no process has begun with it".to_owned(),
-        };
         HealthView {
-            message: Some(message),
+            message: Some(format!("nobody collects this chain: {}", self.last_holder())),
             code: Some(Code::ChainUnattended),
             since_ms: since,
             is_urgent: since.is_none_or(|since| self.has_lasted(since)),
             ..self.is(HealthState::Unattended)
         }
+    }
+
+    /// What became of the last process that collected the chain.
+    fn last_holder(&self) -> String {
+        let record = self.record;
+        if let Some(Lease { owner, .. }) = self.lease.filter(|_| self.is_abandoned) {
+            let heard = record.filter(|record| record.owner == *owner);
+            let heard = heard.map(|record| format!(", last heard of at {}", time::instant(record.at)));
+            return format!("the process {owner} has died{}", heard.unwrap_or_default());
+        }
+        let Some(record) = record else { return "no process has begun with it".to_owned() };
+        let last = match &record.trouble {
+            Some(trouble) => format!("; the last one ended with {}: {}", trouble.code, trouble.message),
+            None => String::new(),
+        };
+        format!("no process holds it since {}{last}", time::instant(record.at))
     }
 
     fn is(&self, state: HealthState) -> HealthView {
@@ -337,6 +334,10 @@ mod tests {
         );
         let words = view(Some(&lease), Some(&down(-90))).message.expect("words");
         assert_eq!(words, "the rpc is down since 2023-11-14T22:11:50Z (1m 30s): it is away");
+        let limited = with_trouble(-90, Code::RpcLimited);
+        assert_eq!(state(Some(&lease), Some(&limited)), (HealthState::RateLimited, true));
+        let words = view(Some(&lease), Some(&limited)).message.expect("words");
+        assert_eq!(words, "rate limited since 2023-11-14T22:11:50Z (1m 30s): it is away");
         let full = with_trouble(-10, Code::DiskFull);
         assert_eq!(state(Some(&lease), Some(&full)), (HealthState::Failing, true));
     }

@@ -3,6 +3,7 @@
 use tokio_postgres::NoTls;
 
 use super::health::the_second_waits_and_takes_over;
+use super::kill;
 use super::world::{World, wait_until_collected};
 use crate::binary::{Folder, hide_numbers};
 
@@ -38,6 +39,26 @@ async fn a_process_that_waits_for_another_says_so_and_takes_over() {
     let config = world.config("0").replace("lease_ttl = \"5s\"", "lease_ttl = \"2s\"");
     let folder = Folder::with_config(&with_database(&url, &config));
     the_second_waits_and_takes_over(&world, &folder);
+    execute(&server(), &format!("DROP DATABASE {name} WITH (FORCE)")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restart_after_a_kill_does_not_wait_for_leases() {
+    let world = World::of_today(31_337).await;
+    world.pay(60);
+    let (url, name) = database("killed").await;
+    let folder = Folder::with_config(&with_database(&url, &kill::config(&world)));
+    kill::a_killed_process_is_followed_at_once(&world, &folder);
+    execute(&server(), &format!("DROP DATABASE {name} WITH (FORCE)")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_that_waits_for_one_that_is_killed_takes_over() {
+    let world = World::of_today(31_337).await;
+    world.pay(60);
+    let (url, name) = database("standby").await;
+    let folder = Folder::with_config(&with_database(&url, &kill::config(&world)));
+    kill::a_standby_takes_over_at_once(&world, &folder);
     execute(&server(), &format!("DROP DATABASE {name} WITH (FORCE)")).await;
 }
 

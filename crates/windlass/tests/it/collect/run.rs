@@ -86,16 +86,6 @@ async fn what_is_wrong_is_told_before_anything_is_written() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_endpoint_in_trouble_is_told_before_anything_is_written() {
-    let world = World::start().await;
-    world.faults.set("503=1".parse().expect("a plan"));
-    let folder = Folder::with_config(&world.config("0"));
-    let ran = folder.run(&["run"]);
-    insta::assert_snapshot!("run_trouble", hide_numbers(&ran.shown(), "127.0.0.1:"));
-    assert!(!folder.path().join("windlass.db").exists());
-}
-
 /// Polling alone would take an hour.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn news_of_heads_come_over_a_socket() {
