@@ -27,7 +27,7 @@ use windlass_core::range::BlockRange;
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan};
 use windlass_core::table::Identifier;
 
-use self::left::Unstored;
+pub(super) use self::left::Unstored;
 pub use self::left::{LeftOut, Next};
 use self::patience::patiently;
 pub use self::phantom::Phantoms;

@@ -28,6 +28,7 @@ use super::ledger;
 use super::names::{ChainNames, paused_key};
 use super::routing::Routing;
 use super::sight::Sight;
+use super::verify::VerifyOptions;
 
 /// How a chain is collected.
 #[derive(Debug, Clone)]
@@ -53,6 +54,8 @@ pub struct CollectOptions {
     pub max_range_blocks: u64,
     /// How often a range that fails is tried, and how late.
     pub retry: RetryPolicy,
+    /// How what campaigns have stored is verified.
+    pub verify: VerifyOptions,
 }
 
 impl CollectOptions {
@@ -69,6 +72,7 @@ impl CollectOptions {
             max_blocks_per_step: 512,
             max_range_blocks: 1_000_000,
             retry: RetryPolicy::default(),
+            verify: VerifyOptions::default(),
         }
     }
 }
@@ -87,6 +91,8 @@ pub struct CollectedChain {
     pub(super) replanned: watch::Sender<u64>,
     /// What became of the ranges that this process took.
     pub(super) counts: RangeCounts,
+    /// How many requests went to the chain's endpoints.
+    pub(super) requests: Arc<AtomicU64>,
     /// Whether the chain was seen to have logs that its blooms have no room for.
     pub(super) has_logs_outside_blooms: AtomicBool,
     /// How it goes.
@@ -115,9 +121,11 @@ impl CollectedChain {
         let children = ChildrenCache::default();
         let counts = RangeCounts::default();
         let pulse = Arc::new(Pulse::default());
-        let reader = Arc::new(Watched::new(reader, pulse.clone()));
+        let requests = Arc::new(AtomicU64::new(0));
+        let reader = Arc::new(Watched::new(reader, pulse.clone(), requests.clone()));
         Ok(Self {
             has_logs_outside_blooms: AtomicBool::new(options.chain.has_logs_outside_blooms()),
+            requests,
             options,
             store,
             reader,

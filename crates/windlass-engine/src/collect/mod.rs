@@ -9,6 +9,7 @@
 //! | [`backfill`] | goes over the past in leased ranges |
 //! | [`audit`] | proves that nothing is missing, extra or altered |
 //! | `block_logs` | what an answer about one block must be |
+//! | [`verify`] | verifies what was backfilled, in the background |
 //! | [`counts`] | what became of ranges, for whoever counts |
 //! | [`sight`] | where a chain stands |
 //! | [`health`] | how collecting a chain goes |
@@ -49,3 +50,4 @@ mod resolve;
 pub mod rewind;
 mod routing;
 pub mod sight;
+pub mod verify;

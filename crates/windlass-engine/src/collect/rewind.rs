@@ -10,12 +10,15 @@ use windlass_core::commit::{Commit, Write, Written};
 use windlass_core::lease::Lease;
 use windlass_core::name::CursorName;
 use windlass_core::plan::Standing;
+use windlass_core::range::BlockRange;
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind};
 
 use super::chain::{CollectedChain, Fact, REMOVED};
 use super::deployment;
+use super::doubts::Doubts;
 use super::error::CollectError;
 use super::ledger;
+use super::verify::Verified;
 
 /// What was done, or why nothing was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,17 +51,18 @@ impl CollectedChain {
         let lease = self.store.acquire_lease(&self.names.lease, &self.options.owner, ttl).await?;
         let Some(lease) = lease else { return Ok(Rewound::InUse) };
         let mend = self.store.acquire_lease(&self.names.mend, &self.options.owner, ttl).await?;
-        let done = match &mend {
-            Some(mend) => self.rewind_under([&lease, mend], to).await,
+        let verify = self.store.acquire_lease(&self.names.verify, &self.options.owner, ttl).await?;
+        let done = match mend.as_ref().zip(verify.as_ref()) {
+            Some((mend, verify)) => self.rewind_under([&lease, mend, verify], to).await,
             None => Ok(Rewound::InUse),
         };
-        for lease in mend.iter().chain([&lease]) {
+        for lease in mend.iter().chain(&verify).chain([&lease]) {
             self.store.release_lease(lease).await?;
         }
         done
     }
 
-    async fn rewind_under(&self, [lease, mend]: [&Lease; 2], to: u64) -> Result<Rewound, CollectError> {
+    async fn rewind_under(&self, [lease, mend, verify]: [&Lease; 3], to: u64) -> Result<Rewound, CollectError> {
         let position = ledger::block(&*self.store, &self.names.head).await?;
         let Some(position) = position.filter(|position| position.number > to) else {
             return Ok(Rewound::NothingAbove { position: position.map(|position| position.number) });
@@ -83,9 +87,11 @@ impl CollectedChain {
         let rechecked = ledger::block(&*self.store, &self.names.recheck).await?;
         writes.extend(rechecked.filter(|at| at.number > to).map(|at| reset(&self.names.recheck, at, target)));
         writes.extend(deployment::forgotten_above(&*self.store, self.options.chain, &old, to).await?);
+        writes.extend(self.unverified(to).await?);
         let retraction = writes.iter().position(|write| matches!(write, Write::Retract { .. }));
         let retraction = retraction.unwrap_or(usize::MAX);
-        let written = self.store.commit(Commit::of(writes).under_lease(lease).under_lease(mend)).await?;
+        let commit = Commit::of(writes).under_lease(lease).under_lease(mend).under_lease(verify);
+        let written = self.store.commit(commit).await?;
         let rows = |written: &Written| if let Written::Rows(rows) = written { Some(*rows) } else { None };
         Ok(Rewound::Done { rows: written.get(retraction).and_then(rows).unwrap_or_default() })
     }
@@ -110,6 +116,16 @@ impl CollectedChain {
             Write::PutState { key: self.names.halt.clone(), value: None },
             Write::Publish(vec![self.message(REMOVED, &fact)]),
         ])
+    }
+
+    /// What was verified above a block, or is in doubt, is neither any more.
+    async fn unverified(&self, to: u64) -> Result<[Write; 2], CollectError> {
+        let above = BlockRange { from: to.saturating_add(1), to: u64::MAX };
+        let mut verified = Verified::read(&*self.store, &self.names.verified).await?;
+        verified.forget(above);
+        let mut doubts = Doubts::read(&*self.store, &self.names.doubts).await?;
+        doubts.blocks.retain(|block| block.number <= to);
+        Ok([verified.write(&self.names.verified)?, doubts.write(&self.names.doubts)?])
     }
 
     async fn block_of_chain(&self, number: u64) -> Result<BlockHeader, CollectError> {

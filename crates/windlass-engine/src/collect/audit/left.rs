@@ -31,7 +31,7 @@ pub struct Next {
 }
 
 /// The blocks that are not stored, whoever needs them.
-pub(super) struct Unstored {
+pub(in crate::collect) struct Unstored {
     all: BlockSet,
     set_aside: BlockSet,
 }
@@ -39,7 +39,7 @@ pub(super) struct Unstored {
 impl Unstored {
     /// Of every campaign what nobody has claimed, and what was claimed and is not stored.
     /// Cursors are read first: a range that is claimed later is seen as not claimed.
-    pub(super) async fn of(store: &dyn Store, names: &ChainNames) -> Result<Self, CollectError> {
+    pub(in crate::collect) async fn of(store: &dyn Store, names: &ChainNames) -> Result<Self, CollectError> {
         let plan = ledger::plan(store, names).await?;
         let next_blocks = ledger::next_blocks(store, names, &plan).await?;
         let mut all = BlockSet::EMPTY;
@@ -57,7 +57,7 @@ impl Unstored {
     }
 
     /// What is left of some blocks.
-    pub(super) fn stored_of(&self, blocks: BlockRange) -> BlockSet {
+    pub(in crate::collect) fn stored_of(&self, blocks: BlockRange) -> BlockSet {
         BlockSet::from(blocks).minus(&self.all)
     }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use alloy_primitives::Bloom;
-use windlass_core::chain::{BlockHeader, ChainId};
+use alloy_primitives::{Bloom, BloomInput};
+use windlass_core::chain::{Address, BlockHeader, BlockRef, ChainId};
 use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
 use windlass_core::route::Sorted;
@@ -87,10 +87,30 @@ impl StoredBlock {
         }
     }
 
+    /// Whether nothing is stored.
+    pub(in crate::collect) fn is_empty(&self) -> bool {
+        self.places().next().is_none()
+    }
+
+    /// Whether everything that is stored has the block's hash and time.
+    pub(in crate::collect) fn is_of(&self, block: &BlockHeader) -> bool {
+        self.places().all(|(stored, time_s, _)| (stored, time_s) == (block.block_ref(), block.timestamp_s))
+    }
+
+    /// Whether a bloom has room for the contracts of everything that is stored.
+    pub(in crate::collect) fn has_room_in(&self, bloom: &Bloom) -> bool {
+        self.places().all(|(_, _, contract)| bloom.contains_input(BloomInput::Raw(&contract[..])))
+    }
+
     fn is_of_another_block(&self, block: &BlockHeader) -> bool {
-        let mut rows = self.tables.values().flat_map(BTreeMap::values).map(|row| row.head.block);
-        let mut raw = self.raw.values().map(|log| log.block);
-        rows.any(|stored| stored != block.block_ref()) || raw.any(|stored| stored != block.block_ref())
+        self.places().any(|(stored, _, _)| stored != block.block_ref())
+    }
+
+    /// Block, time and contract of everything that is stored.
+    fn places(&self) -> impl Iterator<Item = (BlockRef, u64, Address)> {
+        let rows = self.tables.values().flat_map(BTreeMap::values).map(|row| row.head);
+        let rows = rows.map(|head| (head.block, head.timestamp_s, head.address));
+        rows.chain(self.raw.values().map(|log| (log.block, log.timestamp_s, log.address)))
     }
 }
 

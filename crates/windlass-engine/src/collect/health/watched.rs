@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use tokio::time::Instant;
@@ -18,6 +19,8 @@ use super::pulse::Pulse;
 pub(in crate::collect) struct Watched {
     inner: Arc<dyn ChainReader>,
     pulse: Arc<Pulse>,
+    /// How many requests were put. A batch counts as many as it asks for.
+    requests: Arc<AtomicU64>,
 }
 
 /// A question that is under way. It may be given up at any time.
@@ -33,8 +36,16 @@ impl Drop for Asking<'_> {
 }
 
 impl Watched {
-    pub(in crate::collect) fn new(inner: Arc<dyn ChainReader>, pulse: Arc<Pulse>) -> Self {
-        Self { inner, pulse }
+    pub(in crate::collect) fn new(
+        inner: Arc<dyn ChainReader>,
+        pulse: Arc<Pulse>,
+        requests: Arc<AtomicU64>,
+    ) -> Self {
+        Self { inner, pulse, requests }
+    }
+
+    fn count(&self, requests: usize) {
+        self.requests.fetch_add(requests as u64, Ordering::Relaxed);
     }
 
     /// A question that should be answered at once: if it is not, that is silence. Many
@@ -47,6 +58,7 @@ impl Watched {
     /// A question that was put to several endpoints: any of them may be heard.
     async fn each<T>(&self, asked: impl Future<Output = Vec<EndpointAnswer<T>>>) -> Vec<EndpointAnswer<T>> {
         let answers = asked.await;
+        self.count(answers.len());
         if answers.iter().any(|one| one.answer.as_ref().err().is_none_or(is_answer)) {
             self.pulse.hear(Instant::now());
         }
@@ -54,6 +66,7 @@ impl Watched {
     }
 
     async fn heard<T>(&self, asked: impl Future<Output = Result<T, ChainError>>) -> Result<T, ChainError> {
+        self.count(1);
         let answer = asked.await;
         if answer.as_ref().err().is_none_or(is_answer) {
             self.pulse.hear(Instant::now());
@@ -78,6 +91,8 @@ impl ChainReader for Watched {
     }
 
     async fn headers(&self, numbers: &[u64]) -> Result<Vec<Option<Header>>, ChainError> {
+        // One of them is counted with every question.
+        self.count(numbers.len().saturating_sub(1));
         self.heard(self.inner.headers(numbers)).await
     }
 

@@ -18,6 +18,7 @@
 //! | `neighbours` | others on the same chain |
 //! | `health` | how it goes, told to others |
 //! | `trust` | endpoints that lie, alone or one of two |
+//! | `verify` | verifying what was backfilled |
 //! | `stage` | where they play: `flaky` store, `scripted` endpoint, `panel` of endpoints, `logbook` |
 
 mod filters;
@@ -39,6 +40,7 @@ mod scripted;
 mod stage;
 mod trouble;
 mod trust;
+mod verify;
 
 /// Makes tests of every case, one for each store.
 macro_rules! on_both_stores {
@@ -164,6 +166,23 @@ on_both_stores! {
         times_at_the_head_are_those_of_the_header
         endpoints_with_different_headers_change_nothing
         a_doubtful_block_that_no_endpoint_serves_holds_up_no_other
+    }
+    verify {
+        a_history_that_is_right_is_verified_for_few_requests
+        every_header_is_looked_at_in_full
+        ranges_without_their_logs_are_found_and_mended
+        wrong_hashes_are_found_and_mended
+        wrong_times_are_found_and_mended
+        a_missing_log_is_found_and_mended
+        wrong_numbers_are_found_and_mended
+        a_liar_of_two_is_named_and_what_it_left_out_collected_from_the_other
+        a_liar_that_is_alone_is_told_and_asked_again
+        a_share_of_requests_is_kept
+        logs_outside_blooms_are_kept_and_remembered
+        a_source_that_joins_is_verified_too
+        what_is_rewound_is_verified_again
+        one_process_verifies_at_a_time
+        nothing_is_verified_where_it_is_off
     }
     once {
         a_range_under_way_when_a_source_leaves_is_announced_once

@@ -25,6 +25,7 @@ use windlass_engine::collect::doubts::Doubts;
 use windlass_engine::collect::head::{Followed, Follower};
 use windlass_engine::collect::names::ChainNames;
 use windlass_engine::collect::sight::Sight;
+use windlass_engine::collect::verify::{Verified, VerifyOptions};
 use windlass_testkit::clock::ManualClock;
 
 use super::flaky::Flaky;
@@ -66,12 +67,18 @@ pub(crate) struct Orders {
     pub(crate) finality: Finality,
     /// Contracts, with their first blocks.
     pub(crate) sources: Vec<(Address, u64)>,
+    /// How the past is verified.
+    pub(crate) verify: VerifyOptions,
 }
 
 impl Default for Orders {
     /// The fees of both collectors from the first block on, final as the chain says.
     fn default() -> Self {
-        Self { finality: Finality::Finalized, sources: COLLECTORS.map(|contract| (contract, 0)).to_vec() }
+        Self {
+            finality: Finality::Finalized,
+            sources: COLLECTORS.map(|contract| (contract, 0)).to_vec(),
+            verify: VerifyOptions::default(),
+        }
     }
 }
 
@@ -98,7 +105,12 @@ impl Stage {
     /// A chain with its first block only, whose blocks are final so deep below the
     /// head, and an empty store of this kind.
     pub(crate) async fn new(kind: Kind, finality_blocks: u64) -> Self {
-        let chain = Arc::new(SimChain::with_finality(0, finality_blocks));
+        Self::of(kind, SimChain::with_finality(0, finality_blocks)).await
+    }
+
+    /// The same with another chain.
+    pub(crate) async fn of(kind: Kind, chain: SimChain) -> Self {
+        let chain = Arc::new(chain);
         let endpoint = Arc::new(Endpoint::new(chain.clone(), 0));
         let clock = Arc::new(ManualClock::new());
         let (database, store) = Database::open(kind, clock.clone()).await;
@@ -153,6 +165,7 @@ impl Stage {
         let owner = |part: &str| Owner::new(format!("{name}/{part}")).expect("an owner");
         let options = CollectOptions {
             finality: orders.finality,
+            verify: orders.verify,
             lease_ttl: LEASE_TTL,
             batch_size: BATCH_SIZE,
             retry: RetryPolicy { base_ms: 1, ceiling_ms: 1, jitter_percent: 0, max_attempts: 10 },
@@ -258,6 +271,11 @@ impl Stage {
     /// What the second look is in doubt about.
     pub(crate) async fn doubts(&self) -> Doubts {
         Doubts::read(&*self.store, &self.names.doubts).await.expect("doubts")
+    }
+
+    /// What was verified.
+    pub(crate) async fn verified(&self) -> Verified {
+        Verified::read(&*self.store, &self.names.verified).await.expect("a record")
     }
 
     /// Puts a row into the table, as nobody should.

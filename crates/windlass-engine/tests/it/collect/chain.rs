@@ -92,8 +92,13 @@ impl SimChain {
 
     /// The same, whose blocks are final so deep below the head.
     pub(crate) fn with_finality(seed: u64, finality_blocks: u64) -> Self {
+        Self::with_id(seed, finality_blocks, 137)
+    }
+
+    /// The same, under another id.
+    pub(crate) fn with_id(seed: u64, finality_blocks: u64, id: u64) -> Self {
         let mut state = State {
-            id: ChainId::new(137).expect("an id"),
+            id: ChainId::new(id).expect("an id"),
             random: StdRng::seed_from_u64(seed ^ 0x5eed),
             canonical: Vec::new(),
             by_hash: HashMap::new(),

@@ -1,0 +1,193 @@
+//! A segment's headers and logs against what is stored.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
+
+use windlass_core::commit::Write;
+use windlass_core::range::BlockRange;
+use windlass_core::reader::{ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan};
+use windlass_core::row_query::{Comparison, Condition, Place, RowOrder, RowQuery};
+use windlass_core::table::{Identifier, Value};
+
+use super::{Step, Verifier, VerifyMode, VerifyStep, sample};
+use crate::collect::block_logs;
+use crate::collect::error::CollectError;
+use crate::collect::evidence::{BloomFit, StoredBlock};
+use crate::collect::resolve::BlockResolver;
+use crate::collect::routing::Routing;
+
+/// Of a sampled segment so many blocks with rows are held against all of their logs, and so
+/// many without rows whose blooms have room for wanted logs.
+const WHOLE_BLOCKS: usize = 3;
+/// So many suspicious blocks are settled in one step; a segment with more is collected again.
+const MAX_RESOLVED_BLOCKS: usize = 20;
+
+/// What a header says about what is stored of its block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Finding {
+    /// It fits.
+    Fits,
+    /// It fits, and the bloom has room for wanted logs that are not stored.
+    MayHaveMore,
+    /// A hash, a time or the bloom contradicts it.
+    Contradicts,
+}
+
+impl Verifier {
+    pub(super) async fn look(&mut self, step: Step, segment: BlockRange) -> Result<VerifyStep, CollectError> {
+        let Some(routing) = self.routing_at(&step.plan, segment.from).await? else {
+            return Ok(VerifyStep::Idle);
+        };
+        let mode = self.chain.options.verify.mode;
+        let numbers = match mode {
+            VerifyMode::Full => (segment.from..=segment.to).collect(),
+            _ => self.chosen(&routing, segment).await?,
+        };
+        let suspicious = self.suspicious(&routing, &numbers, mode).await?;
+        self.settle(step, &routing, segment, suspicious).await
+    }
+
+    /// Numbers spread over the segment, and blocks with rows behind as many others.
+    async fn chosen(&self, routing: &Routing, segment: BlockRange) -> Result<Vec<u64>, CollectError> {
+        let mut numbers: BTreeSet<u64> = sample::spread(segment, self.seed).into_iter().collect();
+        let places = sample::spread(segment, sample::mixed(self.seed));
+        if !routing.tables.is_empty() {
+            for (place, (table, _)) in places.into_iter().zip(routing.tables.iter().cycle()) {
+                let rest = BlockRange { from: place, to: segment.to };
+                numbers.extend(self.first_row_in(&table.name, rest).await?);
+            }
+        }
+        Ok(numbers.into_iter().collect())
+    }
+
+    /// The first block with a row of a table.
+    async fn first_row_in(&self, table: &Identifier, blocks: BlockRange) -> Result<Option<u64>, CollectError> {
+        let bound = |comparison, block: u64| Condition {
+            place: Place::Block,
+            comparison,
+            values: vec![Value::Integer(i64::try_from(block).unwrap_or(i64::MAX))],
+        };
+        let query = RowQuery {
+            table: table.clone(),
+            conditions: vec![bound(Comparison::AtLeast, blocks.from), bound(Comparison::AtMost, blocks.to)],
+            order: RowOrder::OldestFirst,
+            after: None,
+            limit: 1,
+        };
+        Ok(self.chain.store.rows(&query).await?.first().map(|row| row.head.block.number))
+    }
+
+    /// The blocks that do not fit their headers or logs.
+    async fn suspicious(
+        &self,
+        routing: &Routing,
+        numbers: &[u64],
+        mode: VerifyMode,
+    ) -> Result<Vec<u64>, CollectError> {
+        let headers = self.reader.headers(numbers).await?;
+        let stored = self.stored_blocks(routing, numbers).await?;
+        let (mut suspicious, mut whole, mut room) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, header) in numbers.iter().zip(headers) {
+            let header = header.ok_or_else(|| unknown(*number))?;
+            let block = &stored[number];
+            match self.finding(routing, &header, block) {
+                Finding::Contradicts => suspicious.push(*number),
+                Finding::MayHaveMore => room.push((header, block)),
+                Finding::Fits if !block.is_empty() => whole.push((header, block)),
+                Finding::Fits => {}
+            }
+        }
+        if mode != VerifyMode::Full {
+            whole.truncate(WHOLE_BLOCKS);
+            room.truncate(WHOLE_BLOCKS);
+        }
+        for (header, block) in whole.into_iter().chain(room) {
+            if !self.is_whole(routing, &header, block).await? {
+                suspicious.push(header.block.number);
+            }
+        }
+        suspicious.sort_unstable();
+        Ok(suspicious)
+    }
+
+    async fn stored_blocks(
+        &self,
+        routing: &Routing,
+        numbers: &[u64],
+    ) -> Result<BTreeMap<u64, StoredBlock>, CollectError> {
+        let (store, chain) = (&*self.chain.store, self.chain.options.chain);
+        let mut blocks = BTreeMap::new();
+        for number in numbers {
+            blocks.insert(*number, StoredBlock::read(store, chain, routing, *number).await?);
+        }
+        Ok(blocks)
+    }
+
+    fn finding(&self, routing: &Routing, header: &Header, stored: &StoredBlock) -> Finding {
+        let is_bloom_whole = !self.chain.has_logs_outside_blooms.load(Ordering::Relaxed);
+        let is_excluded = is_bloom_whole && !stored.has_room_in(&header.logs_bloom);
+        if !stored.is_of(&header.block) || is_excluded {
+            return Finding::Contradicts;
+        }
+        match stored.is_empty() && routing.filter.may_match(&header.logs_bloom) {
+            true => Finding::MayHaveMore,
+            false => Finding::Fits,
+        }
+    }
+
+    /// Whether all logs of a block, as an endpoint has them, give its bloom and are stored as
+    /// they are. What makes no sense is not.
+    async fn is_whole(
+        &self,
+        routing: &Routing,
+        header: &Header,
+        stored: &StoredBlock,
+    ) -> Result<bool, CollectError> {
+        let (all, span) = (LogFilter::default(), LogSpan::Block(header.block.block_ref()));
+        let answer = self.reader.logs(span, &all).await;
+        let logs = match answer.and_then(|logs| block_logs::checked(&header.block, &all, logs)) {
+            Ok(logs) => logs,
+            Err(ChainError { kind: ChainErrorKind::Malformed, .. }) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        };
+        let fit = BloomFit::of(&header.logs_bloom, &logs);
+        let wanted: Vec<_> = logs.into_iter().filter(|log| routing.filter.matches(log)).collect();
+        let sorted = routing.sorted(&wanted);
+        let change = stored.change(&header.block, &header.logs_bloom, (&wanted, &sorted));
+        Ok(fit != BloomFit::Lacking && change.is_none())
+    }
+
+    /// Settles suspicious blocks. A segment of which one was stored wrongly is collected again.
+    async fn settle(
+        &mut self,
+        mut step: Step,
+        routing: &Routing,
+        segment: BlockRange,
+        suspicious: Vec<u64>,
+    ) -> Result<VerifyStep, CollectError> {
+        let (chain, record) = (self.chain.clone(), &mut step.record);
+        let doubtful_before = record.doubts.count();
+        let mut resolver = BlockResolver::new(&chain, &self.reader, routing, "verify").await?;
+        let mut writes: Vec<Write> = Vec::new();
+        for number in suspicious.iter().take(MAX_RESOLVED_BLOCKS) {
+            writes.extend(resolver.resolve(*number, &mut record.doubts).await?);
+        }
+        let mended = resolver.mended();
+        if mended > 0 || suspicious.len() > MAX_RESOLVED_BLOCKS {
+            let chain = chain.options.chain;
+            tracing::warn!(%chain, blocks = %segment, mended, "blocks were stored wrongly: the range is collected again");
+            record.suspect.insert(segment);
+        } else if record.doubts.count() > doubtful_before {
+            record.unsettled.insert(segment);
+        } else {
+            record.verify(segment, chain.options.verify.mode);
+        }
+        self.commit(step, writes, mended).await?;
+        Ok(VerifyStep::Looked { blocks: segment, mended })
+    }
+}
+
+fn unknown(number: u64) -> ChainError {
+    let message = format!("the endpoint does not know block {number}, which is final");
+    ChainError::new(ChainErrorKind::UnknownBlock, message)
+}

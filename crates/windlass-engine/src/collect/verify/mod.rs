@@ -1,0 +1,322 @@
+//! Verifies what campaigns have stored, in the background: endpoints are trusted while a past
+//! is collected in ranges, and held to account here.
+//!
+//! A step looks at a segment of final blocks. Headers of some of its blocks, or of all, are
+//! asked for: hashes and times of stored rows must be those of the header, and what is stored
+//! must fit its bloom. Some blocks, or all that may have logs, are held against all of their
+//! logs. What does not fit is asked of every endpoint and decided by the rule in `evidence`;
+//! when a block was stored wrongly, its whole segment is collected again from each endpoint.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | this | the loop: what is left, whose turn it is, what it may cost |
+//! | `look` | a segment's headers and logs against what is stored |
+//! | `recollect` | a suspicious range, collected again from each endpoint |
+//! | `record` | which blocks were verified, and how |
+//! | `sample` | which blocks of a segment are looked at |
+//! | `budget`, `counted` | how many requests it may use, and has used |
+//!
+//! Invariants: one process at a time verifies a chain, under a lease of its own; mends happen
+//! under the lease that excludes repairs and rewinds. A bloom alone never makes a stored row
+//! wrong. The loop uses its share of requests on average, and holds up no other loop.
+
+mod budget;
+pub(in crate::collect) mod counted;
+mod look;
+mod record;
+mod recollect;
+mod sample;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use windlass_core::block_set::BlockSet;
+use windlass_core::commit::{Commit, Write};
+use windlass_core::error::RetryAdvice;
+use windlass_core::lease::Lease;
+use windlass_core::plan::Plan;
+use windlass_core::range::BlockRange;
+
+use self::budget::Budget;
+use self::counted::CountedReader;
+pub use self::record::Verified;
+use super::audit::Unstored;
+use super::chain::CollectedChain;
+use super::error::CollectError;
+use super::ledger;
+use super::resolve::BlockResolver;
+use super::routing::Routing;
+use crate::pace::{Paced, step_until};
+
+/// A segment of a sample has so many blocks.
+const SAMPLED_BLOCKS: u64 = 2_000;
+/// A segment that is looked at whole has so many blocks.
+const FULL_BLOCKS: u64 = 100;
+/// What a step over a sampled segment may cost: headers and logs.
+const SAMPLED_COST: u64 = 40;
+/// With nothing to do, or nothing to spend, it looks again after this.
+const IDLE_PAUSE: Duration = Duration::from_secs(5);
+
+/// How much of what campaigns have stored is verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum VerifyMode {
+    /// Nothing.
+    Off,
+    /// Some blocks of every segment.
+    #[default]
+    Sample,
+    /// Every block.
+    Full,
+}
+
+/// How a chain is verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VerifyOptions {
+    /// How much.
+    pub mode: VerifyMode,
+    /// The share of all requests that it may use, in parts per million.
+    pub share_ppm: u32,
+}
+
+impl Default for VerifyOptions {
+    fn default() -> Self {
+        Self { mode: VerifyMode::Sample, share_ppm: 20_000 }
+    }
+}
+
+/// What a step did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VerifyStep {
+    /// Another process verifies this chain, or repairs it.
+    NotOurs,
+    /// Nothing is left to verify.
+    Idle,
+    /// The share of requests is used up for now.
+    OverBudget,
+    /// A segment was looked at.
+    Looked {
+        /// Which blocks.
+        blocks: BlockRange,
+        /// How many blocks of it were mended.
+        mended: u64,
+    },
+    /// A suspicious range was collected again.
+    Recollected {
+        /// Which blocks.
+        blocks: BlockRange,
+        /// How many blocks of it were mended.
+        mended: u64,
+    },
+    /// Endpoints were asked again about a doubtful block.
+    AskedAgain {
+        /// Which block.
+        block: u64,
+        /// Whether it was mended.
+        mended: u64,
+    },
+}
+
+/// The loop.
+pub struct Verifier {
+    chain: Arc<CollectedChain>,
+    reader: CountedReader,
+    budget: Budget,
+    lease: Option<Lease>,
+    /// Suspicious ranges are collected in pieces of so many blocks: fewer after each failure.
+    piece_blocks: u64,
+    /// Which blocks are looked at is drawn from this.
+    seed: u64,
+}
+
+/// What a step stands on.
+struct Step {
+    lease: Lease,
+    /// The lease under which stored blocks are mended.
+    mend: Lease,
+    plan: Plan,
+    record: Verified,
+}
+
+impl Verifier {
+    /// A verifier that has not begun.
+    pub fn new(chain: Arc<CollectedChain>, seed: u64) -> Self {
+        let (reader, budget) =
+            (CountedReader::new(chain.reader.clone()), Budget::new(chain.options.verify.share_ppm));
+        Self { chain, reader, budget, lease: None, piece_blocks: u64::MAX, seed }
+    }
+
+    /// Steps until told to stop, then gives the lease back.
+    pub async fn run(mut self, shutdown: CancellationToken) -> Result<(), CollectError> {
+        let result = step_until(&mut self, &shutdown).await;
+        self.release().await;
+        result
+    }
+
+    /// Gives the lease back, so that another process need not wait for its end.
+    pub async fn release(&mut self) {
+        if let Some(lease) = self.lease.take()
+            && let Err(error) = self.chain.store.release_lease(&lease).await
+        {
+            tracing::warn!(%error, "the lease on verification could not be given back and will run out");
+        }
+    }
+
+    /// How many requests it has used.
+    pub fn requests(&self) -> u64 {
+        self.reader.count()
+    }
+
+    /// Does one unit of work.
+    pub async fn step(&mut self) -> Result<VerifyStep, CollectError> {
+        let chain = self.chain.clone();
+        let options = &chain.options;
+        if options.verify.mode == VerifyMode::Off || chain.halt().await?.is_some() {
+            return Ok(VerifyStep::Idle);
+        }
+        let lease = chain.store.acquire_lease(&chain.names.verify, &options.owner, options.lease_ttl).await?;
+        let Some(lease) = lease else { return Ok(VerifyStep::NotOurs) };
+        self.lease = Some(lease.clone());
+        let mut record = Verified::read(&*chain.store, &chain.names.verified).await?;
+        if record.has_logs_outside_blooms {
+            chain.has_logs_outside_blooms.store(true, Ordering::Relaxed);
+        }
+        let plan = ledger::plan(&*chain.store, &chain.names).await?;
+        record.follow_plan(&plan);
+        record.release_settled();
+        let Some(work) = self.next_work(&plan, &record).await? else { return Ok(VerifyStep::Idle) };
+        if !self.budget.allows(chain.requests.load(Ordering::Relaxed), self.reader.count(), work.cost()) {
+            return Ok(VerifyStep::OverBudget);
+        }
+        let mend = chain.store.acquire_lease(&chain.names.mend, &options.owner, options.lease_ttl).await?;
+        let Some(mend) = mend else { return Ok(VerifyStep::NotOurs) };
+        let step = Step { lease, mend: mend.clone(), plan, record };
+        let done = self.work(step, work).await;
+        chain.store.release_lease(&mend).await?;
+        done
+    }
+
+    async fn work(&mut self, step: Step, work: Work) -> Result<VerifyStep, CollectError> {
+        self.seed = sample::mixed(self.seed);
+        match work {
+            Work::AskAgain(block) => self.ask_again(step, block).await,
+            Work::Recollect(blocks) => self.recollect(step, blocks).await,
+            Work::Look(blocks) => self.look(step, blocks).await,
+        }
+    }
+
+    /// What is to be done next, doubts and suspicions first.
+    async fn next_work(&self, plan: &Plan, record: &Verified) -> Result<Option<Work>, CollectError> {
+        let now = self.chain.store.now().await?;
+        if let Some(block) = record.doubts.due(now) {
+            return Ok(Some(Work::AskAgain(block)));
+        }
+        if let Some(first) = record.suspect.ranges().first() {
+            return Ok(Some(Work::Recollect(self.within_start(plan, *first))));
+        }
+        let mode = self.chain.options.verify.mode;
+        let left = record.left(&self.stored(plan).await?, mode);
+        let size = if mode == VerifyMode::Full { FULL_BLOCKS } else { SAMPLED_BLOCKS };
+        let segment = left.ranges().first().and_then(|first| BlockRange::next(first.from, size, first.to));
+        Ok(segment.map(|segment| Work::Look(self.within_start(plan, segment))))
+    }
+
+    /// Final blocks that campaigns have stored. What the head has stored was checked then.
+    async fn stored(&self, plan: &Plan) -> Result<BlockSet, CollectError> {
+        let chain = &self.chain;
+        let starts = plan.collected().map(|(_, source)| source.start);
+        let followed_from = plan.collected().filter_map(|(_, source)| source.head_from).max();
+        let Some((from, to)) = starts.min().zip(followed_from.and_then(|from| from.checked_sub(1))) else {
+            return Ok(BlockSet::EMPTY);
+        };
+        let to = chain.final_up_to(to).await?;
+        if from > to {
+            return Ok(BlockSet::EMPTY);
+        }
+        Ok(Unstored::of(&*chain.store, &chain.names).await?.stored_of(BlockRange { from, to }))
+    }
+
+    /// The blocks up to where another source begins.
+    fn within_start(&self, plan: &Plan, blocks: BlockRange) -> BlockRange {
+        let starts = plan.collected().map(|(_, source)| source.start);
+        let next = starts.filter(|start| (blocks.from + 1..=blocks.to).contains(start)).min();
+        BlockRange { from: blocks.from, to: next.map_or(blocks.to, |start| start - 1) }
+    }
+
+    /// What sorts the logs of every source that is collected at a block.
+    async fn routing_at(&self, plan: &Plan, block: u64) -> Result<Option<Routing>, CollectError> {
+        let begun = plan.collected().filter(|(_, source)| source.start <= block).map(|(id, _)| id);
+        self.chain.routing(begun.collect::<Vec<_>>()).await
+    }
+
+    async fn ask_again(&mut self, mut step: Step, block: u64) -> Result<VerifyStep, CollectError> {
+        let Some(routing) = self.routing_at(&step.plan, block).await? else { return Ok(VerifyStep::Idle) };
+        let chain = self.chain.clone();
+        let mut resolver = BlockResolver::new(&chain, &self.reader, &routing, "verify").await?;
+        let writes = match resolver.resolve(block, &mut step.record.doubts).await {
+            // One block holds up no other: it is asked about later.
+            Err(CollectError::Chain(_)) => {
+                step.record.doubts.postpone(block, chain.store.now().await?);
+                Vec::new()
+            }
+            resolved => resolved?,
+        };
+        let mended = resolver.mended();
+        self.commit(step, writes, mended).await?;
+        Ok(VerifyStep::AskedAgain { block, mended })
+    }
+
+    /// Writes what was mended, and the record.
+    async fn commit(&self, step: Step, mut writes: Vec<Write>, mended: u64) -> Result<(), CollectError> {
+        let Step { lease, mend, mut record, .. } = step;
+        record.mended += mended;
+        record.has_logs_outside_blooms |= self.chain.has_logs_outside_blooms.load(Ordering::Relaxed);
+        writes.push(record.write(&self.chain.names.verified)?);
+        let commit = Commit::of(writes).under_lease(&lease).under_lease(&mend).relaxed();
+        self.chain.store.commit(commit).await?;
+        Ok(())
+    }
+}
+
+/// What is to be done.
+enum Work {
+    AskAgain(u64),
+    Recollect(BlockRange),
+    Look(BlockRange),
+}
+
+impl Work {
+    /// About how many requests it takes.
+    fn cost(&self) -> u64 {
+        match self {
+            Self::AskAgain(_) | Self::Recollect(_) => 1,
+            Self::Look(blocks) => blocks.count().min(SAMPLED_COST),
+        }
+    }
+}
+
+impl Paced for Verifier {
+    const WHAT: &'static str = "verifying";
+    type Error = CollectError;
+
+    async fn pace(&mut self) -> Result<Duration, CollectError> {
+        Ok(match self.step().await? {
+            VerifyStep::NotOurs | VerifyStep::Idle | VerifyStep::OverBudget => IDLE_PAUSE,
+            _ => Duration::ZERO,
+        })
+    }
+
+    fn retry(error: &CollectError) -> RetryAdvice {
+        match error.retry_in_loop() {
+            // Whatever it fails at, it does not end the loops beside it.
+            RetryAdvice::Never => RetryAdvice::After(IDLE_PAUSE),
+            RetryAdvice::After(pause) => RetryAdvice::After(pause.max(IDLE_PAUSE)),
+        }
+    }
+
+    fn tell(&self, error: &CollectError, delay: Duration) {
+        let chain = self.chain.options.chain;
+        tracing::debug!(%chain, %error, ?delay, "a segment was not verified");
+    }
+}

@@ -1,0 +1,79 @@
+//! A suspicious range, collected again from each endpoint: wherever one of them differs from
+//! what is stored, the block is settled by evidence.
+
+use std::collections::BTreeSet;
+
+use windlass_core::commit::Write;
+use windlass_core::range::BlockRange;
+use windlass_core::reader::{ChainError, ChainReader, LogSpan};
+
+use super::{Step, Verifier, VerifyStep};
+use crate::collect::compare;
+use crate::collect::error::CollectError;
+use crate::collect::resolve::BlockResolver;
+use crate::collect::routing::Routing;
+
+/// At most this many blocks in one step.
+const MAX_BLOCKS: u64 = 1_000;
+/// At most this many blocks are settled in one step; the next one goes on.
+const MAX_RESOLVED_BLOCKS: usize = 50;
+
+impl Verifier {
+    pub(super) async fn recollect(
+        &mut self,
+        mut step: Step,
+        range: BlockRange,
+    ) -> Result<VerifyStep, CollectError> {
+        let Some(routing) = self.routing_at(&step.plan, range.from).await? else {
+            return Ok(VerifyStep::Idle);
+        };
+        let size = self.reader.range_size(&routing.filter).min(self.piece_blocks).clamp(1, MAX_BLOCKS);
+        let piece = BlockRange { from: range.from, to: range.to.min(range.from.saturating_add(size - 1)) };
+        let mut differing = self.differing(&routing, piece).await.inspect_err(|_| {
+            // Whatever endpoints fail at, it may be less than that that they can do.
+            self.piece_blocks = (piece.count() / 2).max(1);
+        })?;
+        self.piece_blocks = self.piece_blocks.saturating_mul(2);
+        // What is too much for one step is left to the next one.
+        let next = differing.iter().nth(MAX_RESOLVED_BLOCKS).copied();
+        let piece = BlockRange { from: piece.from, to: next.map_or(piece.to, |next| next - 1) };
+        differing.retain(|block| *block <= piece.to);
+        let chain = self.chain.clone();
+        let mut resolver = BlockResolver::new(&chain, &self.reader, &routing, "verify").await?;
+        let mut writes: Vec<Write> = Vec::new();
+        for number in &differing {
+            writes.extend(resolver.resolve(*number, &mut step.record.doubts).await?);
+        }
+        resolver.name_false_ranges(piece, &mut step.record.doubts).await;
+        let mended = resolver.mended();
+        step.record.suspect.remove(piece);
+        let is_doubtful = |number: &u64| step.record.doubts.blocks.iter().any(|block| block.number == *number);
+        if differing.iter().any(is_doubtful) {
+            step.record.unsettled.insert(piece);
+        }
+        self.commit(step, writes, mended).await?;
+        Ok(VerifyStep::Recollected { blocks: piece, mended })
+    }
+
+    /// The blocks in which any endpoint differs from what is stored.
+    async fn differing(&self, routing: &Routing, piece: BlockRange) -> Result<BTreeSet<u64>, CollectError> {
+        let answers = self.reader.logs_from_each(LogSpan::Range(piece), &routing.filter).await;
+        let mut differing = BTreeSet::new();
+        let (mut failed, mut heard): (Option<ChainError>, bool) = (None, false);
+        for one in answers {
+            match one.answer {
+                Ok(logs) => {
+                    heard = true;
+                    let (store, chain) = (&*self.chain.store, self.chain.options.chain);
+                    let found = routing.sorted(&logs);
+                    differing.extend(compare::differing_blocks(store, chain, routing, piece, &found).await?);
+                }
+                Err(error) => failed = Some(error),
+            }
+        }
+        match failed {
+            Some(error) if !heard => Err(error.into()),
+            _ => Ok(differing),
+        }
+    }
+}

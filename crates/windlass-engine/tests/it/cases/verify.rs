@@ -1,0 +1,291 @@
+//! Verifying what was backfilled: lies are found by the headers, settled by evidence, mended,
+//! and whoever told them is named.
+
+use std::sync::Arc;
+
+use alloy_primitives::{B256, Bloom};
+use windlass_core::chain::BlockRef;
+use windlass_core::event::LogEvent;
+use windlass_core::reader::{ChainReader, LogSpan};
+use windlass_engine::collect::verify::{Verifier, VerifyMode, VerifyOptions, VerifyStep};
+
+use super::panel::Panel;
+use super::scripted::Scripted;
+use super::stage::{Collector, Orders, Stage, fee, from_block};
+use crate::collect::chain::{COLLECTORS, SimChain};
+use crate::collect::endpoint::Endpoint;
+use crate::database::Kind;
+
+/// The chain's head. The second look goes back to block 341, the lies lie below.
+const HEAD: u64 = 600;
+/// The last block that campaigns have stored.
+const LAST: u64 = HEAD - 3;
+/// So many steps without an end mean that there is none.
+const MAX_STEPS: u32 = 200;
+
+fn orders(mode: VerifyMode) -> Orders {
+    let verify = VerifyOptions { mode, share_ppm: 1_000_000 };
+    Orders { verify, ..Orders::default() }
+}
+
+/// A chain whose past was collected from this endpoint.
+async fn collected(stage: &Stage, orders: &Orders, reader: Arc<dyn ChainReader>) -> Collector {
+    stage.mine_up_to(HEAD);
+    let mut collector = stage.collector_reading("a", orders, reader);
+    collector.settle().await;
+    collector
+}
+
+/// Steps until nothing is left; says what was mended.
+async fn verify(collector: &Collector, seed: u64) -> (u64, Verifier) {
+    let mut verifier = Verifier::new(collector.chain.clone(), seed);
+    let mut mended = 0;
+    for _ in 0..MAX_STEPS {
+        match verifier.step().await.expect("a step") {
+            VerifyStep::Idle => return (mended, verifier),
+            VerifyStep::Looked { mended: more, .. }
+            | VerifyStep::Recollected { mended: more, .. }
+            | VerifyStep::AskedAgain { mended: more, .. } => mended += more,
+            step => panic!("{step:?}"),
+        }
+    }
+    panic!("there is no end");
+}
+
+/// Another endpoint of the same chain.
+fn another(stage: &Stage) -> Arc<Scripted> {
+    Arc::new(Scripted::new(Arc::new(Endpoint::new(stage.chain.clone(), 0))))
+}
+
+pub(super) async fn a_history_that_is_right_is_verified_for_few_requests(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let orders = orders(VerifyMode::Sample);
+    let collector = collected(&stage, &orders, stage.reader.clone()).await;
+    let before = stage.rows().await;
+    stage.reader.count();
+    let (mended, verifier) = verify(&collector, 1).await;
+    assert_eq!(mended, 0);
+    let record = stage.verified().await;
+    assert_eq!((record.sampled.count(), record.full.count()), (LAST + 1, 0));
+    assert_eq!(record.doubts.count(), 0);
+    assert!((8..=40).contains(&verifier.requests()), "{}", verifier.requests());
+    assert_eq!(verifier.requests(), stage.reader.count(), "every request is counted");
+    assert_eq!(stage.rows().await, before);
+}
+
+pub(super) async fn every_header_is_looked_at_in_full(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let collector = collected(&stage, &orders(VerifyMode::Full), stage.reader.clone()).await;
+    let (mended, verifier) = verify(&collector, 1).await;
+    assert_eq!(mended, 0);
+    assert_eq!(stage.verified().await.full.count(), LAST + 1);
+    assert!(verifier.requests() > 2 * LAST, "headers and logs of each: {}", verifier.requests());
+}
+
+/// What an endpoint makes of ranges with blocks 50 to 199 in them.
+fn in_past(lie: impl Fn(LogEvent) -> Option<LogEvent>) -> impl Fn(LogSpan, Vec<LogEvent>) -> Vec<LogEvent> {
+    move |span, logs| match span {
+        LogSpan::Range(_) => {
+            let told = |log: LogEvent| match log.block.number {
+                50..200 => lie(log),
+                _ => Some(log),
+            };
+            let mut logs: Vec<_> = logs.into_iter().filter_map(told).collect();
+            logs.sort_by_key(|log| (log.block.number, log.log_index));
+            logs
+        }
+        LogSpan::Block(_) => logs,
+    }
+}
+
+/// Collects from an endpoint that lies about ranges, verifies, and has everything right.
+async fn found_and_mended(
+    kind: Kind,
+    mode: VerifyMode,
+    lie: impl Fn(LogEvent) -> Option<LogEvent> + Send + Sync + 'static,
+) {
+    let stage = Stage::new(kind, 3).await;
+    stage.reader.tamper(in_past(lie));
+    let orders = orders(mode);
+    let collector = collected(&stage, &orders, stage.reader.clone()).await;
+    stage.reader.be_honest();
+    let (mended, _) = verify(&collector, 7).await;
+    assert!(mended > 0);
+    stage.assert_complete(&orders).await;
+    let record = stage.verified().await;
+    assert_eq!((record.mended, record.suspect.count()), (mended, 0));
+    assert_eq!(record.sampled.count() + record.full.count(), LAST + 1);
+}
+
+pub(super) async fn ranges_without_their_logs_are_found_and_mended(kind: Kind) {
+    found_and_mended(kind, VerifyMode::Sample, |_| None).await;
+}
+
+pub(super) async fn wrong_hashes_are_found_and_mended(kind: Kind) {
+    found_and_mended(kind, VerifyMode::Sample, |log| {
+        let block = BlockRef { hash: B256::repeat_byte(7), ..log.block };
+        Some(LogEvent { block, ..log })
+    })
+    .await;
+}
+
+pub(super) async fn wrong_times_are_found_and_mended(kind: Kind) {
+    found_and_mended(kind, VerifyMode::Sample, |log| Some(LogEvent { timestamp_s: 7, ..log })).await;
+}
+
+pub(super) async fn wrong_numbers_are_found_and_mended(kind: Kind) {
+    found_and_mended(kind, VerifyMode::Full, |log| match log.block.number {
+        number @ 60..70 => {
+            // Where it comes to stand, no other log may stand.
+            let block = BlockRef { number: number + 200, ..log.block };
+            Some(LogEvent { block, log_index: 9, ..log })
+        }
+        _ => Some(log),
+    })
+    .await;
+}
+
+pub(super) async fn a_missing_log_is_found_and_mended(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    while stage.chain.head() < 80 {
+        stage.mine(&[1, 2, 3]);
+    }
+    stage.reader.tamper(|span, logs| match span {
+        LogSpan::Range(_) => {
+            logs.into_iter().filter(|log| (log.block.number, log.log_index) != (60, 1)).collect()
+        }
+        LogSpan::Block(_) => logs,
+    });
+    let orders = orders(VerifyMode::Full);
+    let collector = collected(&stage, &orders, stage.reader.clone()).await;
+    assert_eq!(stage.fees().await.len() as u64, 3 * 80 + (HEAD - 80) - 1);
+    stage.reader.be_honest();
+    assert_eq!(verify(&collector, 1).await.0, 1);
+    stage.assert_complete(&orders).await;
+}
+
+pub(super) async fn a_liar_of_two_is_named_and_what_it_left_out_collected_from_the_other(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let (liar, honest) = (another(&stage), another(&stage));
+    liar.tamper(|_, logs| logs.into_iter().filter(|log| !(50..200).contains(&log.block.number)).collect());
+    let panel = Arc::new(Panel::new(vec![liar, honest]));
+    let orders = orders(VerifyMode::Sample);
+    let collector = collected(&stage, &orders, panel.clone()).await;
+    assert_eq!(stage.fees().await.len() as u64, HEAD - 150, "nobody has noticed");
+    assert!(panel.named().is_empty(), "{:?}", panel.named());
+    verify(&collector, 3).await;
+    stage.assert_complete(&orders).await;
+    assert_eq!(panel.names().into_iter().collect::<Vec<_>>(), ["a"], "{:?}", panel.named());
+    let told = stage.verified().await.doubts.false_endpoints;
+    assert_eq!(told.iter().map(|one| one.endpoint.as_str()).collect::<Vec<_>>(), ["a"]);
+}
+
+pub(super) async fn a_liar_that_is_alone_is_told_and_asked_again(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.reader.tamper(|_, logs| {
+        logs.into_iter().filter(|log| !(50..200).contains(&log.block.number)).collect()
+    });
+    let orders = orders(VerifyMode::Sample);
+    let collector = collected(&stage, &orders, stage.reader.clone()).await;
+    assert_eq!(verify(&collector, 3).await.0, 0);
+    let record = stage.verified().await;
+    assert!(record.doubts.count() > 0, "{record:?}");
+    assert_eq!((record.sampled.count(), record.unsettled.count()), (0, LAST + 1), "it is not proven");
+    assert_eq!(record.doubts.false_endpoints.len(), 1);
+    stage.reader.be_honest();
+    stage.clock.advance_ms(60_000);
+    verify(&collector, 3).await;
+    stage.assert_complete(&orders).await;
+    let record = stage.verified().await;
+    assert_eq!((record.sampled.count(), record.doubts.count()), (LAST + 1, 0));
+}
+
+pub(super) async fn a_share_of_requests_is_kept(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let verify = VerifyOptions { mode: VerifyMode::Full, share_ppm: 20_000 };
+    let orders = Orders { verify, ..Orders::default() };
+    let collector = collected(&stage, &orders, stage.reader.clone()).await;
+    let mut verifier = Verifier::new(collector.chain.clone(), 1);
+    let mut steps = 0;
+    while verifier.step().await.expect("a step") != VerifyStep::OverBudget {
+        steps += 1;
+        assert!(steps < 10, "it costs too much: {}", verifier.requests());
+    }
+    assert!(stage.verified().await.full.count() < LAST, "not at once");
+    assert_eq!(verifier.step().await.expect("a step"), VerifyStep::OverBudget);
+}
+
+pub(super) async fn logs_outside_blooms_are_kept_and_remembered(kind: Kind) {
+    let stage = Stage::of(kind, SimChain::with_id(0, 3, 5)).await;
+    let orders = orders(VerifyMode::Sample);
+    let endpoints = [another(&stage), another(&stage)];
+    for endpoint in &endpoints {
+        endpoint.tamper_headers(|mut header| {
+            *header.logs_bloom = Bloom::ZERO;
+            header
+        });
+    }
+    let panel = Arc::new(Panel::new(endpoints.to_vec()));
+    let collector = collected(&stage, &orders, panel.clone()).await;
+    assert_eq!(verify(&collector, 1).await.0, 0);
+    stage.assert_complete(&orders).await;
+    let record = stage.verified().await;
+    assert!(record.has_logs_outside_blooms);
+    assert_eq!((record.sampled.count(), record.doubts.count()), (LAST + 1, 0));
+    assert!(panel.named().is_empty(), "{:?}", panel.named());
+}
+
+pub(super) async fn a_source_that_joins_is_verified_too(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    for number in 1..=HEAD {
+        stage.chain.add(&[(COLLECTORS[0], fee(number)), (COLLECTORS[1], fee(number))]);
+    }
+    let whole = VerifyOptions { mode: VerifyMode::Full, share_ppm: 1_000_000 };
+    let mut before = stage.collector("a", &Orders { verify: whole, ..from_block(0) });
+    before.settle().await;
+    verify(&before, 1).await.1.release().await;
+    assert_eq!(stage.verified().await.full.count(), LAST + 1);
+    before.follower.release().await;
+    stage.reader.tamper(in_past(|_| None));
+    let orders = orders(VerifyMode::Full);
+    let mut after = stage.collector("b", &orders);
+    after.settle().await;
+    stage.reader.be_honest();
+    verify(&after, 1).await;
+    let stored = stage.fees().await;
+    assert_eq!(stored.iter().filter(|(block, _)| *block <= LAST).count() as u64, 2 * LAST);
+}
+
+pub(super) async fn what_is_rewound_is_verified_again(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let orders = orders(VerifyMode::Sample);
+    let mut collector = collected(&stage, &orders, stage.reader.clone()).await;
+    let (_, mut verifier) = verify(&collector, 1).await;
+    collector.follower.release().await;
+    verifier.release().await;
+    collector.chain.rewind(100).await.expect("rewound");
+    assert_eq!(stage.verified().await.sampled.count(), 101);
+    collector.settle().await;
+    verify(&collector, 1).await;
+    assert_eq!(stage.verified().await.sampled.count(), LAST + 1);
+}
+
+pub(super) async fn one_process_verifies_at_a_time(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let orders = orders(VerifyMode::Sample);
+    let collector = collected(&stage, &orders, stage.reader.clone()).await;
+    let (_, mut verifier) = verify(&collector, 1).await;
+    let other = stage.collector("b", &orders);
+    let mut second = Verifier::new(other.chain.clone(), 2);
+    assert_eq!(second.step().await.expect("a step"), VerifyStep::NotOurs);
+    verifier.release().await;
+    assert_eq!(second.step().await.expect("a step"), VerifyStep::Idle);
+}
+
+pub(super) async fn nothing_is_verified_where_it_is_off(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let orders = orders(VerifyMode::Off);
+    let collector = collected(&stage, &orders, stage.reader.clone()).await;
+    let (_, verifier) = verify(&collector, 1).await;
+    assert_eq!((verifier.requests(), stage.verified().await.sampled.count()), (0, 0));
+}
