@@ -103,7 +103,13 @@ mod tests {
         assert!(passes(RpcError::Timeout { place: place(), limit_ms: 1 }));
         assert!(passes(RpcError::Connection { place: place(), reason: "reset".into() }));
         let (message, retry_after) = ("slow down".to_owned(), None);
-        assert!(passes(RpcError::RateLimited { place: place(), message, retry_after }));
+        assert!(passes(RpcError::RateLimited {
+            place: place(),
+            message,
+            code: None,
+            is_certain: true,
+            retry_after
+        }));
         let (method, message) = ("eth_chainId".to_owned(), "not on this plan today".to_owned());
         assert!(passes(RpcError::Refused { place: place(), method, code: 35, message }));
         for status in [408, 500, 502, 503, 504] {

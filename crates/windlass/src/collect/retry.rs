@@ -177,6 +177,8 @@ mod tests {
         let limited = RpcError::RateLimited {
             place: place(),
             message: "slow down".into(),
+            code: None,
+            is_certain: true,
             retry_after: Some(Duration::from_secs(3)),
         };
         assert_eq!(MayPass::retry(&limited), Some((Duration::from_secs(3), MAX_TRIES)));

@@ -23,8 +23,8 @@
 mod budget;
 pub(in crate::collect) mod counted;
 mod look;
-mod record;
 mod recollect;
+mod record;
 mod sample;
 
 use std::sync::Arc;
