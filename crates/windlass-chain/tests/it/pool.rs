@@ -187,3 +187,49 @@ async fn two_endpoints_of_one_host_are_told_apart() {
     assert!(EvmPool::new::<&str>(&[], chain_id(), PoolOptions::default()).is_err());
     assert!(EvmPool::new(&["http:key"], chain_id(), PoolOptions::default()).is_err());
 }
+
+/// A token bucket that says nothing of when to come back, in three manners: work goes on at
+/// its rate, few requests are refused, and it is called a rate limit.
+#[tokio::test]
+async fn a_rate_limit_is_learned_and_work_goes_on_at_that_rate() {
+    for plan in ["rate=40", "rate=40/retry", "rate=40/words"] {
+        let served = serve_node(node(), plan).await;
+        let pool = pool_of(&[&served], PoolOptions::default());
+        let mut answered = 0_u64;
+        while answered < 120 {
+            match pool.header(BlockTag::Number(1)).await {
+                Ok(found) => answered += u64::from(found.is_some()),
+                Err(error) => {
+                    let kind = error.kind;
+                    assert!(
+                        matches!(kind, ChainErrorKind::RateLimited | ChainErrorKind::Refused),
+                        "{plan}: {error}"
+                    );
+                    tokio::task::yield_now().await;
+                }
+            }
+        }
+        let status = &pool.status()[0];
+        let refused = status.limited + status.errors;
+        assert!(refused < answered, "{plan}: {refused} refused, {answered} answered");
+        let note = status.note().unwrap_or_default();
+        assert!(plan.ends_with("words") || note.contains("is rate limiting"), "{plan}: {note}");
+    }
+}
+
+/// One of two has the header and no logs of it yet: the other's are taken, and it is named.
+#[tokio::test]
+async fn an_endpoint_without_the_logs_that_a_bloom_has_is_set_aside_for_logs() {
+    let (bad, good) = (serve_node(node(), "lie=empty").await, serve_node(node(), "").await);
+    for order in [[&bad, &good], [&good, &bad]] {
+        let pool = pool_of(&order, PoolOptions::default());
+        for number in 1..=20 {
+            let header = pool.header(BlockTag::Number(number)).await.expect("an answer").expect("a block");
+            let logs = pool.block_logs(&header, &all_its_logs()).await.expect("logs");
+            assert_eq!(logs.len() as u64, 1, "block {number}");
+        }
+        let notes = pool.endpoint_notes();
+        assert!(notes.is_empty() || notes[0].contains("is not asked about logs"), "{notes:?}");
+    }
+    assert!(bad.calls("eth_getLogs") <= 4, "{}", bad.calls("eth_getLogs"));
+}

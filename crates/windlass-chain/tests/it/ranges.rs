@@ -8,7 +8,7 @@ use windlass_core::reader::{ChainErrorKind, ChainReader, LogSpan};
 use windlass_devnet::faults::{Kind, Provider};
 use windlass_devnet::synthetic::{Density, SyntheticNode};
 
-use crate::served::{Served, all_its_logs, pool_of, serve_node, synthetic};
+use crate::served::{Served, all_its_logs, pool_of, serve_node, serve_seeded, synthetic};
 
 const BLOCKS: u64 = 60_000;
 
@@ -122,4 +122,71 @@ async fn an_endpoint_that_answers_no_single_block_either_teaches_nothing_about_r
     let error = pool.logs(range, &all_its_logs()).await.expect_err("no answer");
     assert_eq!(error.kind, ChainErrorKind::Unreachable);
     assert_eq!(pool.range_size(&all_its_logs()), 1_000);
+}
+
+/// A server behind a plan whose wordings are drawn from this seed.
+async fn seeded(node: &Arc<SyntheticNode>, plan: &str, seed: u64) -> Served {
+    serve_seeded(Arc::<SyntheticNode>::clone(node), plan, seed).await
+}
+
+/// Most providers that are written down nowhere: whatever they say, the range shrinks to what
+/// they take, and the whole chain is read.
+#[tokio::test]
+async fn a_limit_in_words_that_nobody_knows_is_learned() {
+    let node = synthetic(BLOCKS, Density::EveryBlocks(100));
+    for seed in 1..=12 {
+        let served = seeded(&node, "logs=random:2000", seed).await;
+        let reader = served.reader();
+        let requests = read_all(&reader, &node).await;
+        let (size, refused) = (reader.range_size(&all_its_logs()), refusals(&served));
+        assert!((1_000..=2_000).contains(&size), "seed {seed}: {size} blocks are learned");
+        assert!(requests <= 90 && refused <= 20, "seed {seed}: {requests} requests, {refused} refused");
+    }
+}
+
+#[tokio::test]
+async fn the_free_tiers_words_and_a_limit_that_sounds_like_a_rate_are_ranges() {
+    let node = synthetic(BLOCKS, Density::EveryBlocks(100));
+    for plan in ["logs=drpc:100", "logs=limit-exceeded:100", "logs=cut:100"] {
+        let served = seeded(&node, plan, 7).await;
+        let reader = served.reader();
+        read_all(&reader, &node).await;
+        let size = reader.range_size(&all_its_logs());
+        assert!((50..=100).contains(&size), "{plan}: {size} blocks are learned");
+    }
+}
+
+/// Every request may fail: that says nothing about the size.
+#[tokio::test]
+async fn an_endpoint_that_refuses_single_blocks_too_is_failing_and_keeps_its_size() {
+    let node = synthetic(BLOCKS, Density::EveryBlocks(100));
+    for plan in ["refuse=1@eth_getLogs", "503=1@eth_getLogs", "truncate=1@eth_getLogs"] {
+        let served = seeded(&node, plan, 3).await;
+        let reader = served.reader();
+        let range = LogSpan::Range(BlockRange { from: 1, to: 1_000 });
+        let error = reader.logs(range, &all_its_logs()).await.expect_err("it fails");
+        assert!(!matches!(error.kind, ChainErrorKind::RangeTooLarge { .. }), "{plan}: {error}");
+        assert_eq!(reader.range_size(&all_its_logs()), 1_000, "{plan}");
+    }
+}
+
+/// One request in ten fails by chance: ranges stay about as long as they could be.
+#[tokio::test]
+async fn passing_faults_do_not_shrink_ranges_for_long() {
+    let node = synthetic(BLOCKS, Density::EveryBlocks(100));
+    for plan in ["refuse=0.1@eth_getLogs", "503=0.1@eth_getLogs", "truncate=0.1@eth_getLogs"] {
+        let served = seeded(&node, plan, 5).await;
+        let (reader, filter) = (served.reader(), all_its_logs());
+        let (mut from, mut requests) = (1, 0);
+        while from <= BLOCKS {
+            let range =
+                BlockRange::next(from, reader.range_size(&filter).min(1_000), BLOCKS).expect("a range");
+            requests += 1;
+            assert!(requests < 1_000, "{plan}: it gets nowhere");
+            if reader.logs(LogSpan::Range(range), &filter).await.is_ok() {
+                from = range.to + 1;
+            }
+        }
+        assert!(requests <= 120, "{plan}: {requests} for sixty ranges");
+    }
 }

@@ -28,8 +28,13 @@ pub(crate) fn chain_id() -> ChainId {
 
 /// Serves a node behind a plan, on any port.
 pub(crate) async fn serve_node(node: Arc<dyn Node>, plan: &str) -> Served {
+    serve_seeded(node, plan, 1).await
+}
+
+/// The same, with another seed.
+pub(crate) async fn serve_seeded(node: Arc<dyn Node>, plan: &str, seed: u64) -> Served {
     install_tls();
-    let faults = Faults::new(1, plan.parse::<Plan>().expect("a plan"));
+    let faults = Faults::new(seed, plan.parse::<Plan>().expect("a plan"));
     let options = ServerOptions { faults: Some(faults.clone()), ..ServerOptions::default() };
     Served { server: Server::start(node, options).await.expect("a server"), faults }
 }

@@ -33,6 +33,8 @@ const ERROR_PENALTY: f64 = 3.0;
 /// An answer that takes so many times as long as usual says that more at once would not help.
 const SLOW_FACTOR: f64 = 3.0;
 
+/// So long an endpoint is called rate limiting after it wanted fewer requests.
+const LIMITED_FOR: Duration = Duration::from_secs(10);
 /// What an endpoint had so long ago it is asked about again before it is relied on.
 const MAX_HEAD_AGE: Duration = Duration::from_secs(60);
 /// So long an endpoint that did not have a block is not asked about it again.
@@ -56,6 +58,8 @@ pub(super) struct Health {
     failures: u32,
     pauses: u32,
     limited_in_a_row: u32,
+    /// When it last wanted fewer requests.
+    limited_at: Option<Instant>,
     left_out: Option<LeftOut>,
     errors: Share,
     latency: [Average; Kind::COUNT],
@@ -101,6 +105,7 @@ impl Health {
             failures: 0,
             pauses: 0,
             limited_in_a_row: 0,
+            limited_at: None,
             left_out: None,
             errors: Share::default(),
             latency: Default::default(),
@@ -125,10 +130,10 @@ impl Health {
         self.left_out.filter(|left_out| now < left_out.until)
     }
 
-    /// Whether it asks for fewer requests: its rate is limited, or it is left out for that.
+    /// Whether it asks for fewer requests: its rate is limited, or it said so of late.
     pub(super) fn is_limited(&self, now: Instant) -> bool {
-        let is_refusing = |left_out: LeftOut| left_out.kind == ChainErrorKind::RateLimited;
-        self.rate.per_s().is_some() || self.left_out(now).is_some_and(is_refusing)
+        let is_late = |at: Instant| now.duration_since(at) < LIMITED_FOR;
+        self.rate.per_s().is_some() || self.limited_at.is_some_and(is_late)
     }
 
     pub(super) fn is_available(&self, now: Instant) -> bool {
@@ -245,6 +250,7 @@ impl Health {
     /// It wants to be left alone for so long.
     pub(super) fn limited(&mut self, pause: Duration, began: Instant, now: Instant) {
         self.counts.limited += 1;
+        self.limited_at = Some(now);
         if !self.is_news(began) {
             return;
         }

@@ -134,6 +134,7 @@ pub(super) async fn one_who_does_not_hold_the_chain_takes_it_for_one_word_only(k
         heard_at: None,
         head: None,
         trouble: None,
+        endpoints: Vec::new(),
     };
     assert!(word.tell(&*stage.store, &stage.names).await.expect("told"));
     assert_eq!(written(&stage).await, word);
