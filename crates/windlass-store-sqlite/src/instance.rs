@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use windlass_core::commit::Durability;
-use windlass_core::error::StoreResult;
+use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::name::LeaseName;
 
 use crate::SqliteStore;
@@ -180,9 +180,14 @@ impl SqliteStore {
         match registered {
             Ok(Some(own)) => drop(self.inner.instances.own.set(own)),
             Ok(None) => {}
-            Err(error) => {
-                tracing::warn!(%error, "the process could not be registered: after a crash its leases have to run out")
+            // Whoever writes next is told, with what to do.
+            Err(error @ (StoreError::ReadOnly | StoreError::DiskFull)) => {
+                tracing::debug!(%error, "the process could not be registered");
             }
+            Err(error) => tracing::warn!(
+                %error,
+                "the process could not be registered: after a crash its leases have to run out"
+            ),
         }
     }
 

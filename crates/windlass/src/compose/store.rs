@@ -17,10 +17,19 @@ use crate::failure::Failure;
 pub(crate) enum Access {
     /// To look: no SQLite file is created.
     Look,
+    /// To find out whether it could be changed: nothing is, and no SQLite file is created.
+    Examine,
     /// To change what is there: no SQLite file is created.
     Change,
     /// To work: created and migrated as needed.
     Work,
+}
+
+impl Access {
+    /// Whether others may have to know that this process has died.
+    const fn may_hold_leases(self) -> bool {
+        matches!(self, Self::Change | Self::Work)
+    }
 }
 
 /// Opens the configured store.
@@ -29,7 +38,7 @@ pub(crate) async fn open(database: &Database, access: Access) -> Result<Arc<dyn 
         Location::Sqlite(path) => {
             let options = SqliteOptions {
                 read_only: access == Access::Look,
-                prove_alive: access != Access::Look,
+                prove_alive: access.may_hold_leases(),
                 ..SqliteOptions::file(path.clone())
             };
             // Told apart before SQLite is asked: its own words do not say so.
@@ -44,7 +53,7 @@ pub(crate) async fn open(database: &Database, access: Access) -> Result<Arc<dyn 
         Location::Postgres(url) => {
             let options = PostgresOptions {
                 read_only: access == Access::Look,
-                prove_alive: access != Access::Look,
+                prove_alive: access.may_hold_leases(),
                 ..PostgresOptions::new(url.expose_secret())
             };
             Ok(Arc::new(PostgresStore::open(options).await?))

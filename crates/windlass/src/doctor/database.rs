@@ -69,7 +69,7 @@ fn not_opened(failure: Failure) -> Finding {
 
 /// Whether everything can be read, and something written.
 async fn depth(database: &Database, location: &Location) -> Finding {
-    let store = match store::open(database, Access::Change).await {
+    let store = match store::open(database, Access::Examine).await {
         Ok(store) => store,
         Err(failure) => return Finding::failed(SUBJECT, failure),
     };
