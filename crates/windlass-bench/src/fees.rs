@@ -16,15 +16,23 @@ use windlass_engine::collect::chain::{CollectOptions, CollectedChain};
 type Broken = Box<dyn std::error::Error>;
 
 /// The event that synthetic chains are full of.
-const EVENT: &str = "FeesCollected(address indexed token, address indexed integrator, uint256 integratorFee, uint256 lifiFee)";
+pub(crate) const EVENT: &str = "FeesCollected(address indexed token, address indexed integrator, uint256 integratorFee, uint256 lifiFee)";
 /// The index and the event, as the API names them.
 pub(crate) const PATH: &str = "fees/FeesCollected";
 
-/// Makes the table, unless it is there.
-pub(crate) async fn create_table(store: &dyn Store) -> Result<Arc<TableSpec>, Broken> {
+/// The index that has the event.
+pub(crate) const INDEX: &str = "fees";
+
+/// The table of an index of that name.
+pub(crate) fn table() -> Result<TableSpec, Broken> {
     let shape: EventShape = EVENT.parse()?;
     let chain = ChainId::new(SyntheticOptions::default().chain_id)?;
-    let table = Arc::new(shape.table(&Identifier::new("fees")?, chain, &[]));
+    Ok(shape.table(&Identifier::new(INDEX)?, chain, &[]))
+}
+
+/// Makes the table, unless it is there.
+pub(crate) async fn create_table(store: &dyn Store) -> Result<Arc<TableSpec>, Broken> {
+    let table = Arc::new(table()?);
     store.create_tables(std::slice::from_ref(&table)).await?;
     Ok(table)
 }

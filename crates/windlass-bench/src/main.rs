@@ -16,10 +16,14 @@ mod npm;
 mod pay;
 mod place;
 mod report;
+mod requests;
 mod rows;
 mod rpc;
 mod serve;
+mod table;
 mod times;
+mod windlass;
+mod world;
 
 use std::process::ExitCode;
 

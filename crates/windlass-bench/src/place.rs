@@ -32,6 +32,9 @@ pub(crate) struct StoreArgs {
 /// The schema that benchmarks use on a PostgreSQL server; emptied at the start.
 pub(crate) const SCHEMA: &str = "windlass_bench";
 
+/// The database for a `windlass run` on a PostgreSQL server; dropped at the start.
+const DATABASE: &str = "windlass_bench_run";
+
 /// A fresh store, and the folder it lives in.
 pub(crate) struct Place {
     /// The store.
@@ -78,6 +81,36 @@ impl StoreArgs {
             }
         };
         Ok(Place { store, folder })
+    }
+
+    /// A fresh database for another process: its URL, as a configuration has it. A file is
+    /// put into the folder.
+    pub(crate) async fn fresh_database(&self, folder: &Path) -> Result<String, Box<dyn std::error::Error>> {
+        match self.store {
+            StoreKind::Sqlite => Ok(format!("sqlite:{}", folder.join("windlass.db").display())),
+            StoreKind::Postgres => {
+                let client = connect(self.url()?).await?;
+                client.batch_execute(&format!("DROP DATABASE IF EXISTS {DATABASE} WITH (FORCE)")).await?;
+                client.batch_execute(&format!("CREATE DATABASE {DATABASE}")).await?;
+                let mut url = reqwest::Url::parse(self.url()?)?;
+                url.set_path(DATABASE);
+                Ok(url.into())
+            }
+        }
+    }
+
+    /// Opens such a database without changing it.
+    pub(crate) async fn open_to_read(&self, url: &str) -> Result<Arc<dyn Store>, Box<dyn std::error::Error>> {
+        Ok(match self.store {
+            StoreKind::Sqlite => {
+                let file = SqliteOptions::file(url.trim_start_matches("sqlite:"));
+                Arc::new(SqliteStore::open(SqliteOptions { read_only: true, ..file }).await?)
+            }
+            StoreKind::Postgres => {
+                let options = PostgresOptions { read_only: true, ..PostgresOptions::new(url) };
+                Arc::new(PostgresStore::open(options).await?)
+            }
+        })
     }
 
     /// Opens a SQLite file that stays, and may be there already.

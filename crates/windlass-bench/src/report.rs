@@ -61,11 +61,27 @@ impl Report {
         self
     }
 
+    /// The same with a name for what was measured before each missed bar.
+    pub(crate) fn named(mut self, name: &str) -> Self {
+        self.missed = self.missed.iter().map(|missed| format!("{name}: {missed}")).collect();
+        self
+    }
+
+    /// Prints this line at once; what remains is the later one, with the missed bars of both.
+    pub(crate) fn followed_by(self, later: Self) -> Self {
+        anstream::println!("{}", self.line());
+        Self { fields: later.fields, missed: [self.missed, later.missed].concat() }
+    }
+
+    fn line(&self) -> String {
+        let fields: Vec<String> = self.fields.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        fields.join(" ")
+    }
+
     /// Prints the line on stdout and missed bars on stderr.
     pub(crate) fn print(self) -> ExitCode {
         let report = self.with("peak_rss_mib", peak_rss_mib());
-        let fields: Vec<String> = report.fields.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        anstream::println!("{}", fields.join(" "));
+        anstream::println!("{}", report.line());
         for missed in &report.missed {
             anstream::eprintln!("missed: {missed}");
         }

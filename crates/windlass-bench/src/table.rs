@@ -9,8 +9,8 @@ use windlass_core::store::Store;
 use windlass_core::table::{EventRow, Identifier};
 use windlass_devnet::synthetic::SyntheticNode;
 
-use super::collector::Collector;
 use crate::fees;
+use crate::place::StoreArgs;
 
 /// How often the table is looked at: it makes what is measured longer by up to that.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
@@ -20,28 +20,39 @@ const PATIENCE: Duration = Duration::from_secs(60);
 type Broken = Box<dyn std::error::Error>;
 
 /// The table of fees.
-pub(super) struct Table {
+pub(crate) struct Table {
     store: Arc<dyn Store>,
     name: Identifier,
 }
 
 impl Table {
-    pub(super) async fn new(store: Arc<dyn Store>) -> Result<Self, Broken> {
+    pub(crate) async fn new(store: Arc<dyn Store>) -> Result<Self, Broken> {
         let name = fees::create_table(&*store).await?.name.clone();
         Ok(Self { store, name })
     }
 
+    /// The table that another process fills; an error until it is there.
+    pub(crate) async fn of_another(store: &StoreArgs, database: &str) -> Result<Self, Broken> {
+        let table = Self { store: store.open_to_read(database).await?, name: fees::table()?.name };
+        table.newest().await?;
+        Ok(table)
+    }
+
     /// How many rows it has.
-    pub(super) async fn rows(&self) -> Result<u64, Broken> {
+    pub(crate) async fn rows(&self) -> Result<u64, Broken> {
         Ok(self.store.count_rows(&self.name, &[]).await?)
     }
 
     /// Waits until its newest row is of this block. Blocks are stored in order, and
     /// each with its rows in one commit: then everything before it is there as well.
-    pub(super) async fn wait_for(&self, block: BlockRef, collector: &Collector) -> Result<(), Broken> {
+    pub(crate) async fn wait_for(
+        &self,
+        block: BlockRef,
+        check: impl Fn() -> Result<(), Broken>,
+    ) -> Result<(), Broken> {
         let begun = Instant::now();
         while self.newest().await?.map(|row| row.head.block) != Some(block) {
-            collector.check()?;
+            check()?;
             if begun.elapsed() > PATIENCE {
                 return Err(format!("block {} was not stored in {PATIENCE:?}", block.number).into());
             }
@@ -50,13 +61,14 @@ impl Table {
         Ok(())
     }
 
-    async fn newest(&self) -> Result<Option<EventRow>, Broken> {
+    /// Its newest row.
+    pub(crate) async fn newest(&self) -> Result<Option<EventRow>, Broken> {
         let rows = self.store.rows(&self.page(RowOrder::NewestFirst, 1)).await?;
         Ok(rows.into_iter().next())
     }
 
     /// An error unless every row is the chain's, and every log of the chain has its row.
-    pub(super) async fn assert_equals(&self, truth: &SyntheticNode) -> Result<(), Broken> {
+    pub(crate) async fn assert_equals(&self, truth: &SyntheticNode) -> Result<(), Broken> {
         let mut number = 0;
         let mut query = self.page(RowOrder::OldestFirst, MAX_ROW_PAGE);
         loop {

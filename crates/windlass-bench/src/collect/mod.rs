@@ -72,8 +72,7 @@ impl Args {
             logs_per_block: self.logs_per_block,
             every_blocks: self.every_blocks,
             latency_ms: self.latency_ms,
-            unfinal: 0,
-            live: false,
+            ..serve::Args::default()
         }
     }
 }

@@ -1,23 +1,20 @@
-//! Following a head: how long after a block of a thousand logs can be seen at the RPC
-//! its rows are committed, and how long a reorg takes until the table is the new
+//! The head in a closed loop: how long after a block of a thousand logs can be seen at
+//! the RPC its rows are committed, and how long a reorg takes until the table is the new
 //! branch's.
 //!
 //! The chain runs in a process of its own and says when it showed a block. The
 //! collector is the one of `windlass run`, woken by `newHeads`. What is committed is
 //! seen by reading the table, as anybody would: the time of that look counts too.
 
-mod collector;
-mod table;
-
 use std::time::Duration;
 
 use windlass_devnet::synthetic::{SyntheticNode, SyntheticOptions};
 
-use self::collector::Collector;
-use self::table::Table;
+use super::collector::Collector;
 use crate::live::Visible;
 use crate::report::{Measured, Report};
 use crate::serve::{self, Served};
+use crate::table::Table;
 use crate::times::Times;
 use crate::{Outcome, StoreArgs, clock, memory};
 
@@ -25,17 +22,18 @@ const BAR_P50_MS: f64 = 50.0;
 const BAR_P99_MS: f64 = 250.0;
 const BAR_REORG_MS: f64 = 1_000.0;
 
-/// How many blocks, and how they come.
+/// How many logs a block has unless told.
+const LOGS_PER_BLOCK: u32 = 1_000;
+
+/// How many blocks, and how they come. The past and what is final are those of every head.
 #[derive(clap::Args)]
-pub(crate) struct Args {
-    #[command(flatten)]
-    store: StoreArgs,
+pub(super) struct ClosedArgs {
     /// How many blocks appear
     #[arg(short, long, default_value_t = 300)]
     n: u64,
-    /// How many logs a block has
-    #[arg(long, default_value_t = 1_000)]
-    logs_per_block: u32,
+    /// How many logs a block has; 1,000 unless told, and 10 where blocks come by the clock
+    #[arg(long)]
+    pub(super) logs_per_block: Option<u32>,
     /// How long after a block is stored the next one appears
     #[arg(long, default_value_t = 100)]
     interval_ms: u64,
@@ -47,10 +45,10 @@ pub(crate) struct Args {
     depth: u64,
     /// How many blocks there are to begin with
     #[arg(long, default_value_t = 100)]
-    past: u64,
+    pub(super) past: u64,
     /// How many blocks below the head are not final
     #[arg(long, default_value_t = 64)]
-    unfinal: u64,
+    pub(super) unfinal: u64,
 }
 
 /// A chain, its truth, and the table that follows it.
@@ -63,17 +61,17 @@ struct Race {
 }
 
 /// Measures blocks, then reorgs, then looks whether every row is right.
-pub(crate) async fn run(args: Args) -> Outcome {
+pub(super) async fn run(store: StoreArgs, args: ClosedArgs) -> Outcome {
+    let logs_per_block = args.logs_per_block.unwrap_or(LOGS_PER_BLOCK);
     let shape = serve::Args {
         blocks: args.past,
-        logs_per_block: args.logs_per_block,
-        every_blocks: None,
-        latency_ms: 0,
+        logs_per_block,
         unfinal: args.unfinal,
         live: true,
+        ..serve::Args::default()
     };
     let chain = Served::start(&shape)?;
-    let place = args.store.open().await?;
+    let place = store.open().await?;
     let collector = Collector::start(&place.store, &chain).await?;
     let table = Table::new(place.store.clone()).await?;
     let interval = Duration::from_millis(args.interval_ms);
@@ -84,9 +82,9 @@ pub(crate) async fn run(args: Args) -> Outcome {
     let rss_mib = memory::peak_rss_mib();
     race.collector.stop().await?;
     race.table.assert_equals(&SyntheticNode::new(race.truth)).await?;
-    let rows = blocks.count() * u64::from(args.logs_per_block);
+    let rows = blocks.count() * u64::from(logs_per_block);
     let measured = Measured { n: rows, seconds: blocks.seconds() };
-    Ok(told(Report::new("head", args.store.name(), measured), &blocks, &reorgs).with("head_rss_mib", rss_mib))
+    Ok(told(Report::new("head", store.name(), measured), &blocks, &reorgs).with("head_rss_mib", rss_mib))
 }
 
 fn told(report: Report, blocks: &Times, reorgs: &Times) -> Report {
@@ -139,7 +137,7 @@ impl Race {
 
     /// Waits until the head's last row can be read; says how long that was after the head could.
     async fn stored(&self, head: &Visible) -> Result<Duration, Broken> {
-        self.table.wait_for(head.block, &self.collector).await?;
+        self.table.wait_for(head.block, || self.collector.check()).await?;
         Ok(clock::now().saturating_sub(head.since))
     }
 }
