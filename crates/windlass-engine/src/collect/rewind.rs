@@ -62,7 +62,11 @@ impl CollectedChain {
         done
     }
 
-    async fn rewind_under(&self, [lease, mend, verify]: [&Lease; 3], to: u64) -> Result<Rewound, CollectError> {
+    async fn rewind_under(
+        &self,
+        [lease, mend, verify]: [&Lease; 3],
+        to: u64,
+    ) -> Result<Rewound, CollectError> {
         let position = ledger::block(&*self.store, &self.names.head).await?;
         let Some(position) = position.filter(|position| position.number > to) else {
             return Ok(Rewound::NothingAbove { position: position.map(|position| position.number) });

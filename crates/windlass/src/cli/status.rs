@@ -170,6 +170,7 @@ fn chains(chains: &[ChainView]) -> Option<String> {
         ("open ranges", Side::Right),
         ("dead ranges", Side::Right),
         ("misfits", Side::Right),
+        ("proven", Side::Right),
     ];
     let block = |block: Option<u64>| block.map_or("-".to_owned(), |block| block.to_string());
     let rows = chains.iter().map(|chain| {
@@ -185,9 +186,16 @@ fn chains(chains: &[ChainView]) -> Option<String> {
             chain.open_ranges.to_string(),
             chain.dead_ranges.to_string(),
             misfits(chain.misfits),
+            proven(chain),
         ]
     });
     (!chains.is_empty()).then(|| table::render(&header, rows))
+}
+
+/// How much of what is stored was proven. Less than everything is never shown as 100 %.
+fn proven(chain: &ChainView) -> String {
+    let percent = chain.proven.and_then(|proven| proven.percent());
+    percent.map_or("-".to_owned(), |percent| format!("{:.1} %", (percent * 10.0).floor() / 10.0))
 }
 
 /// Nobody counts further than that.

@@ -73,11 +73,7 @@ impl ChainReader for CountedReader {
         self.each(self.inner.header_from_each(block).await)
     }
 
-    async fn logs_from_each(
-        &self,
-        span: LogSpan,
-        filter: &LogFilter,
-    ) -> Vec<EndpointAnswer<Vec<LogEvent>>> {
+    async fn logs_from_each(&self, span: LogSpan, filter: &LogFilter) -> Vec<EndpointAnswer<Vec<LogEvent>>> {
         self.each(self.inner.logs_from_each(span, filter).await)
     }
 

@@ -61,7 +61,11 @@ impl Verifier {
     }
 
     /// The first block with a row of a table.
-    async fn first_row_in(&self, table: &Identifier, blocks: BlockRange) -> Result<Option<u64>, CollectError> {
+    async fn first_row_in(
+        &self,
+        table: &Identifier,
+        blocks: BlockRange,
+    ) -> Result<Option<u64>, CollectError> {
         let bound = |comparison, block: u64| Condition {
             place: Place::Block,
             comparison,

@@ -47,7 +47,8 @@ impl Verifier {
         resolver.name_false_ranges(piece, &mut step.record.doubts).await;
         let mended = resolver.mended();
         step.record.suspect.remove(piece);
-        let is_doubtful = |number: &u64| step.record.doubts.blocks.iter().any(|block| block.number == *number);
+        let is_doubtful =
+            |number: &u64| step.record.doubts.blocks.iter().any(|block| block.number == *number);
         if differing.iter().any(is_doubtful) {
             step.record.unsettled.insert(piece);
         }

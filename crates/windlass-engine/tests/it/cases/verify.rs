@@ -182,9 +182,9 @@ pub(super) async fn a_liar_of_two_is_named_and_what_it_left_out_collected_from_t
 
 pub(super) async fn a_liar_that_is_alone_is_told_and_asked_again(kind: Kind) {
     let stage = Stage::new(kind, 3).await;
-    stage.reader.tamper(|_, logs| {
-        logs.into_iter().filter(|log| !(50..200).contains(&log.block.number)).collect()
-    });
+    stage
+        .reader
+        .tamper(|_, logs| logs.into_iter().filter(|log| !(50..200).contains(&log.block.number)).collect());
     let orders = orders(VerifyMode::Sample);
     let collector = collected(&stage, &orders, stage.reader.clone()).await;
     assert_eq!(verify(&collector, 3).await.0, 0);
