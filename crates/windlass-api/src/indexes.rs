@@ -12,7 +12,7 @@ use windlass_core::table::{Column, ColumnKind, Identifier};
 use crate::error::{ApiError, ApiResult, ErrorBody, ErrorCode};
 use crate::extract::Pairs;
 use crate::limits::MAX_LISTED_GAPS;
-use crate::ports::{Gap, IndexHealth, IndexProgress, IndexState};
+use crate::ports::{Gap, IndexHealth, IndexProgress, IndexProven, IndexState};
 use crate::state::{ApiParts, ApiState};
 
 /// Every index.
@@ -68,6 +68,8 @@ pub(crate) struct ProgressBody {
     /// The first hundred of them.
     pub(crate) gaps: Vec<Gap>,
     pub(crate) eta_s: Option<u64>,
+    /// How much of what is stored was proven, and how.
+    pub(crate) proven: Option<IndexProven>,
     pub(crate) health: IndexHealth,
 }
 
@@ -140,6 +142,7 @@ fn progress_body(progress: IndexProgress) -> ProgressBody {
         gap_count,
         gaps,
         eta_s: progress.eta_s,
+        proven: progress.proven,
         health: progress.health,
     }
 }

@@ -57,8 +57,25 @@ pub struct IndexProgress {
     pub gaps: Vec<Gap>,
     /// When it will have caught up, in seconds from now.
     pub eta_s: Option<u64>,
+    /// How much of what is stored was proven, and how.
+    pub proven: Option<IndexProven>,
     /// How collecting its chain goes.
     pub health: IndexHealth,
+}
+
+/// How much of an index's blocks was proven, and how.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, ToSchema)]
+pub struct IndexProven {
+    /// From the first block to the last that was followed.
+    pub total_blocks: u64,
+    /// Followed at the head: each header, and logs by its hash.
+    pub head_blocks: u64,
+    /// Backfilled, and headers of some blocks of each segment fit what is stored.
+    pub sampled_blocks: u64,
+    /// Backfilled, and every header and all logs fit what is stored.
+    pub full_blocks: u64,
+    /// Nobody can tell whether what is stored is right.
+    pub doubtful_blocks: u64,
 }
 
 /// How collecting an index's chain goes.

@@ -81,6 +81,8 @@ codes! {
     FinalityViolated = "W0206";
     /// The newest block of a chain's endpoints is old.
     ChainBehind = "W0207";
+    /// An endpoint's logs were proven false.
+    EndpointFalse = "W0208";
     /// An address or port cannot be listened on.
     ListenFailed = "W0301";
     /// What the store has differs from what the chain has.
@@ -95,6 +97,8 @@ codes! {
     ChainUnattended = "W0405";
     /// The chain took back what was being exported.
     TakenBack = "W0406";
+    /// Endpoints contradict what is stored, and nothing proves either right.
+    BlocksInDoubt = "W0407";
     /// A task failed or panicked.
     TaskFailed = "W0501";
     /// The built-in devnet did not do what it was asked.

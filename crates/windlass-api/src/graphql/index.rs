@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::scalar::Long;
 use crate::indexes::{ColumnBody, IndexBody, ProgressBody, TableBody};
-use crate::ports::{Gap, IndexHealth};
+use crate::ports::{Gap, IndexHealth, IndexProven};
 
 /// An index.
 #[derive(Debug, SimpleObject)]
@@ -51,7 +51,22 @@ struct Progress {
     /// The first hundred of the ranges that were given up.
     gaps: Vec<GapRange>,
     eta_s: Option<Long>,
+    proven: Option<Proven>,
     health: Health,
+}
+
+/// How much of what is stored was proven, and how.
+#[derive(Debug, SimpleObject)]
+struct Proven {
+    total_blocks: Long,
+    /// Followed at the head: each header, and logs by its hash.
+    head_blocks: Long,
+    /// Backfilled, and headers of some blocks of each segment fit what is stored.
+    sampled_blocks: Long,
+    /// Backfilled, and every header and all logs fit what is stored.
+    full_blocks: Long,
+    /// Nobody can tell whether what is stored is right.
+    doubtful_blocks: Long,
 }
 
 /// How collecting an index's chain goes.
@@ -117,7 +132,21 @@ impl From<ProgressBody> for Progress {
             gap_count: Long(progress.gap_count as u64),
             gaps: progress.gaps.into_iter().map(gap).collect(),
             eta_s: progress.eta_s.map(Long),
+            proven: progress.proven.map(Proven::from),
             health: progress.health.into(),
+        }
+    }
+}
+
+impl From<IndexProven> for Proven {
+    fn from(proven: IndexProven) -> Self {
+        let IndexProven { total_blocks, head_blocks, sampled_blocks, full_blocks, doubtful_blocks } = proven;
+        Self {
+            total_blocks: Long(total_blocks),
+            head_blocks: Long(head_blocks),
+            sampled_blocks: Long(sampled_blocks),
+            full_blocks: Long(full_blocks),
+            doubtful_blocks: Long(doubtful_blocks),
         }
     }
 }

@@ -101,7 +101,7 @@ impl Doubts {
                 let block = &mut self.blocks[place];
                 (block.doubt, block.tries, block.due) = (doubt, tries + 1, due);
             }
-            None if self.blocks.len() >= MAX_BLOCKS => self.not_listed += 1,
+            None if self.is_full() => self.not_listed += 1,
             None => self.blocks.push(DoubtfulBlock { number, doubt, since: now, tries: 1, due }),
         }
     }
@@ -132,6 +132,11 @@ impl Doubts {
             at: now,
             count: count + 1,
         });
+    }
+
+    /// Whether no more blocks are listed.
+    pub(super) fn is_full(&self) -> bool {
+        self.blocks.len() >= MAX_BLOCKS
     }
 
     /// How many blocks are in doubt.

@@ -15,7 +15,7 @@ use windlass_core::time::Timestamp;
 use super::chain::CollectedChain;
 use super::doubts::{Doubt, Doubts};
 use super::error::CollectError;
-use super::evidence::{Judged, Verdict, judge_block};
+use super::evidence::{Judged, Proof, Verdict, judge_block};
 use super::mend::Mend;
 use super::routing::Routing;
 
@@ -87,7 +87,11 @@ impl<'a> BlockResolver<'a> {
                 return Ok(Vec::new());
             }
             (Verdict::Replace { proof, .. }, Some(header)) => (proof, header),
-            (Verdict::Stored(_) | Verdict::Replace { .. }, _) => {
+            (Verdict::Stored(Proof::OneEndpoint) | Verdict::Replace { .. }, _) => {
+                doubts.settle(number);
+                return Ok(Vec::new());
+            }
+            (Verdict::Stored(_), _) => {
                 doubts.settle(number);
                 self.proven.insert(number, logs);
                 return Ok(Vec::new());
@@ -109,7 +113,7 @@ impl<'a> BlockResolver<'a> {
 
     fn name(&self, endpoint: &str, answer: &FalseAnswer, doubts: &mut Doubts) {
         let chain = self.chain.options.chain;
-        tracing::warn!(%chain, endpoint, "an endpoint's answer was proven false: it {answer}");
+        tracing::debug!(%chain, endpoint, "an endpoint's answer was proven false: it {answer}");
         doubts.name(endpoint, answer, self.now);
         self.reader.report_false_answer(endpoint, answer);
     }

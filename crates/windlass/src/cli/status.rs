@@ -172,6 +172,7 @@ fn chains(chains: &[ChainView]) -> Option<String> {
         ("open ranges", Side::Right),
         ("dead ranges", Side::Right),
         ("misfits", Side::Right),
+        ("proven", Side::Right),
     ];
     let block = |block: Option<u64>| block.map_or("-".to_owned(), |block| block.to_string());
     let rows = chains.iter().map(|chain| {
@@ -188,6 +189,7 @@ fn chains(chains: &[ChainView]) -> Option<String> {
             chain.open_ranges.to_string(),
             chain.dead_ranges.to_string(),
             misfits(chain.misfits),
+            proven(chain),
         ]
     });
     (!chains.is_empty()).then(|| table::render(&header, rows))
@@ -198,6 +200,12 @@ fn endpoints(chains: &[ChainView]) -> String {
     let notes =
         chains.iter().flat_map(|chain| chain.health.endpoints.iter().map(|note| (chain.label(), note)));
     notes.map(|(chain, note)| format!("{chain}: {note}\n")).collect()
+}
+
+/// How much of what is stored was proven. Less than everything is never shown as 100 %.
+fn proven(chain: &ChainView) -> String {
+    let percent = chain.proven.and_then(|proven| proven.percent());
+    percent.map_or("-".to_owned(), |percent| format!("{:.1} %", (percent * 10.0).floor() / 10.0))
 }
 
 /// Nobody counts further than that.

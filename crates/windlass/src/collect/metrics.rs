@@ -46,6 +46,10 @@ const RPC_LIMITED_TOTAL: &str = "windlass_collect_rpc_limited_total";
 const RPC_LATENCY: &str = "windlass_collect_rpc_latency_seconds";
 /// Whether nothing speaks against an endpoint.
 const RPC_HEALTHY: &str = "windlass_collect_rpc_healthy";
+/// Blocks that were proven, by how.
+const PROVEN_BLOCKS: &str = "windlass_collect_proven_blocks";
+/// Blocks that are in doubt.
+const DOUBTFUL_BLOCKS: &str = "windlass_collect_doubtful_blocks";
 /// Answers about logs that were proven false.
 pub(super) const FALSE_ANSWERS_TOTAL: &str = "windlass_collect_false_answers_total";
 /// How long answers take, by method, hedges and second tries included.
@@ -74,6 +78,8 @@ pub(crate) fn install() -> Result<PrometheusHandle, BuildError> {
     describe_counter!(RPC_LIMITED_TOTAL, "how often an endpoint wanted fewer questions");
     describe_gauge!(RPC_LATENCY, "how long an endpoint's answers take on average, in seconds");
     describe_gauge!(RPC_HEALTHY, "1 while nothing speaks against the endpoint");
+    describe_gauge!(PROVEN_BLOCKS, "blocks that were proven, by how: head, sample or full");
+    describe_gauge!(DOUBTFUL_BLOCKS, "blocks of which nobody can tell whether what is stored is right");
     describe_counter!(FALSE_ANSWERS_TOTAL, "answers of an endpoint about logs that were proven false");
     describe_histogram!(RPC_SECONDS, "how long answers take, by method, in seconds");
     Ok(handle)
@@ -142,6 +148,14 @@ fn record_chain(view: &ChainView) {
     gauge!(READY, "chain" => chain.clone()).set(u8::from(is_ready));
     if let Some(timestamp_s) = view.health.head_timestamp_s {
         gauge!(HEAD_TIME, "chain" => chain.clone()).set(timestamp_s as f64);
+    }
+    if let Some(proven) = view.proven {
+        let ways =
+            [("head", proven.head_blocks), ("sample", proven.sampled_blocks), ("full", proven.full_blocks)];
+        for (by, blocks) in ways {
+            gauge!(PROVEN_BLOCKS, "chain" => chain.clone(), "by" => by).set(blocks as f64);
+        }
+        gauge!(DOUBTFUL_BLOCKS, "chain" => chain.clone()).set(proven.doubtful_blocks as f64);
     }
     gauge!(MISFITS, "chain" => chain).set(view.misfits as f64);
 }

@@ -16,6 +16,7 @@ use windlass_core::table::TableSpec;
 use windlass_engine::collect::catalog::{Catalog, CatalogEntry};
 use windlass_engine::collect::chain::CollectOptions;
 use windlass_engine::collect::deployment::{DeploymentError, deployment_key, first_block};
+use windlass_engine::collect::verify::{VerifyMode, VerifyOptions};
 
 use super::draft::Draft;
 use super::endpoints::Endpoints;
@@ -73,8 +74,19 @@ pub(crate) fn options(chain: &Chain, owner: Owner) -> CollectOptions {
         historical_interval: chain.historical_poll_interval.get(),
         realtime_interval: chain.realtime_poll_interval.fixed(),
         max_range_blocks: chain.max_range.get(),
+        verify: verify(chain),
         ..CollectOptions::new(chain.id, owner)
     }
+}
+
+/// How the past is verified, as it is configured.
+const fn verify(chain: &Chain) -> VerifyOptions {
+    let mode = match chain.verify {
+        chain::Verify::Off => VerifyMode::Off,
+        chain::Verify::Sample => VerifyMode::Sample,
+        chain::Verify::Full => VerifyMode::Full,
+    };
+    VerifyOptions { mode, share_ppm: chain.verify_share.ppm() }
 }
 
 /// From when on a block is final, as it is configured.

@@ -11,6 +11,7 @@ use windlass_core::chain::ChainId;
 
 use super::interval::Interval;
 use super::number::Number;
+use super::percent::Percent;
 use super::poll_interval::RealtimeInterval;
 use super::redact;
 use super::secret::{Secret, SecretError};
@@ -49,6 +50,25 @@ pub(crate) struct Chain {
     /// No range of the past is larger, in blocks, whatever an endpoint takes.
     #[serde(default = "max_range")]
     pub(crate) max_range: Number<1, 10_000_000>,
+    /// How much of what was collected in ranges is verified in the background.
+    #[serde(default)]
+    pub(crate) verify: Verify,
+    /// The share of all requests that verification may use, such as `2%`.
+    #[serde(default = "verify_share")]
+    pub(crate) verify_share: Percent,
+}
+
+/// How much of what was collected in ranges is verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Verify {
+    /// Nothing.
+    Off,
+    /// Headers of some blocks of each segment, and some blocks whole.
+    #[default]
+    Sample,
+    /// Every header, and every block whole that may have logs.
+    Full,
 }
 
 /// How long to wait with nothing to do.
@@ -69,6 +89,10 @@ const fn historical_poll_interval() -> PollInterval {
 /// Enough that answers which take 20 ms are no bound, and few enough for 200 MiB.
 const fn workers() -> Number<1, 64> {
     Number::of(8)
+}
+
+const fn verify_share() -> Percent {
+    Percent::of(2)
 }
 
 const fn max_range() -> Number<1, 10_000_000> {
@@ -252,6 +276,18 @@ mod tests {
         }
         for text in ["\"never\"", "-1", "0", "4294967296", "1.5"] {
             assert!(chain(&format!("id = 1\nrpc = [\"http://h\"]\nfinality = {text}")).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn verification_is_a_word_and_a_share() {
+        let usual = chain("id = 1\nrpc = [\"http://h\"]").expect("a chain");
+        assert_eq!((usual.verify, usual.verify_share.ppm()), (Verify::Sample, 20_000));
+        let text = "id = 1\nrpc = [\"http://h\"]\nverify = \"full\"\nverify_share = \"12.5%\"";
+        let full = chain(text).expect("a chain");
+        assert_eq!((full.verify, full.verify_share.ppm()), (Verify::Full, 125_000));
+        for wrong in ["verify = \"some\"", "verify = true", "verify_share = 2", "verify_share = \"101%\""] {
+            assert!(chain(&format!("id = 1\nrpc = [\"http://h\"]\n{wrong}")).is_err(), "{wrong}");
         }
     }
 

@@ -10,7 +10,7 @@
 //! | --- | --- |
 //! | [`sections`] | [`Config`], the whole |
 //! | [`database`], [`chain`], [`index`], [`pay`], [`signer`], [`log`], [`api`], [`shutdown`] | a section each |
-//! | [`secret`], [`hidden`], [`redact`], [`address`], [`duration`], [`interval`], [`number`] | values that need care |
+//! | [`secret`], [`hidden`], [`redact`], [`address`], [`duration`], [`interval`], [`number`], [`percent`] | values that need care |
 //! | [`origin`], [`tree`] | values, and where each came from |
 //! | [`mod@file`], [`environment`] | the layers |
 //! | [`schema`] | the JSON Schema, and unknown keys by it |
@@ -33,6 +33,7 @@ pub(crate) mod log;
 pub(crate) mod number;
 pub(crate) mod origin;
 pub(crate) mod pay;
+pub(crate) mod percent;
 pub(crate) mod poll_interval;
 pub(crate) mod problem;
 pub(crate) mod redact;

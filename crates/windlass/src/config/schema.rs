@@ -83,7 +83,7 @@ mod tests {
             problems,
             [
                 "w.toml:7: unknown key `chain.y.rcp` (hint: did you mean `rpc`?)",
-                "w.toml:8: unknown key `chain.y.zebra` (hint: known here: batch_size, finality, historical_poll_interval, id, lease_ttl, max_range, realtime_poll_interval, rpc, workers)",
+                "w.toml:8: unknown key `chain.y.zebra` (hint: known here: batch_size, finality, historical_poll_interval, id, lease_ttl, max_range, realtime_poll_interval, rpc, verify, verify_share, workers)",
                 "w.toml:1: unknown key `chian` (hint: did you mean `chain`?)",
                 "w.toml:4: unknown key `log.levl` (hint: did you mean `level`?)",
             ]

@@ -1,5 +1,5 @@
-//! The loops of one chain: one follows its head, several go over its past, and what
-//! was learned of its endpoints is kept. They begin when the chain's gate opens.
+//! The loops of one chain: one follows its head, several go over its past, one verifies what
+//! those have stored, and what was learned of its endpoints is kept. They begin when the chain's gate opens.
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use windlass_engine::collect::backfill::Backfiller;
 use windlass_engine::collect::chain::CollectedChain;
 use windlass_engine::collect::head::Follower;
 use windlass_engine::collect::health::report::Reporter;
+use windlass_engine::collect::verify::Verifier;
 use windlass_engine::supervise::Supervisor;
 
 use super::gate::{Gate, Refusal};
@@ -132,6 +133,13 @@ impl ChainCrew {
                 }
             });
         }
+        let waiting = ready.clone();
+        supervisor.spawn(format!("verification of {name}"), |shutdown| async move {
+            match opened(waiting, &shutdown).await {
+                Some(chain) => Ok(Verifier::new(chain, rand::random()).run(shutdown).await?),
+                None => Ok(()),
+            }
+        });
         supervisor.spawn(format!("health of {name}"), |shutdown| async move {
             if let Some(chain) = opened(ready, &shutdown).await {
                 Reporter::new(chain).run(shutdown).await;

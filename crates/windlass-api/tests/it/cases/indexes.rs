@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::json;
-use windlass_api::ports::{Gap, HealthState, IndexHealth, IndexProgress, IndexState, ProgressSource};
+use windlass_api::ports::{
+    Gap, HealthState, IndexHealth, IndexProgress, IndexProven, IndexState, ProgressSource,
+};
 use windlass_testkit::make::chain;
 
 use crate::app::App;
@@ -28,6 +30,7 @@ impl ProgressSource for Halfway {
             events_per_s: Some(12.5),
             gaps,
             eta_s: Some(4),
+            proven: Some(IndexProven { total_blocks: 101, sampled_blocks: 51, ..IndexProven::default() }),
             health: IndexHealth { state: HealthState::RpcDown, ..IndexHealth::default() },
         };
         let gaps = (0..150).map(|i| Gap { from: 10 * i, to: 10 * i + 5 }).collect();
@@ -43,6 +46,7 @@ pub(super) async fn indexes_are_listed_with_tables_and_progress(kind: Kind) {
     let fees = &body["data"][0];
     assert_eq!((&fees["index"], &fees["chain"]), (&json!("fees"), &json!(137)));
     assert_eq!(fees["tables"][0]["rows"], 2);
+    assert_eq!(fees["progress"]["proven"]["sampled_blocks"], 51);
     assert_eq!(fees["tables"][0]["name"], "fees_fees_collected");
     let column = json!({"name": "integrator_fee", "field": "integratorFee", "kind": "uint"});
     assert_eq!(fees["tables"][0]["columns"][2], column);

@@ -33,12 +33,12 @@ pub(super) struct Distrust {
 
 impl Distrust {
     /// An answer was proven false. What is found while the endpoint is set aside does not
-    /// prolong it: the answer may be an old one.
-    pub(super) fn report(&mut self, reason: String, now: Instant) {
+    /// prolong it: the answer may be an old one. Says whether it is set aside by this one.
+    pub(super) fn report(&mut self, reason: String, now: Instant) -> bool {
         self.count += 1;
         self.reason = Some(reason);
         if self.set_aside_for(now).is_some() {
-            return;
+            return false;
         }
         if self.until.is_some_and(|until| now.duration_since(until) > LONGEST_SET_ASIDE) {
             self.doublings = 0;
@@ -46,6 +46,7 @@ impl Distrust {
         let pause = FIRST_SET_ASIDE.saturating_mul(1 << self.doublings.min(MAX_DOUBLINGS));
         self.doublings += 1;
         self.until = Some(now + pause.min(LONGEST_SET_ASIDE));
+        true
     }
 
     /// How long the endpoint is still set aside, if it is.
@@ -80,8 +81,9 @@ impl Inner {
     /// An endpoint's answer about logs was proven false.
     pub(super) fn distrust(&self, endpoint: &str, answer: &FalseAnswer) {
         let Some(member) = self.members.iter().find(|member| member.name == endpoint) else { return };
-        member.distrust().report(answer.to_string(), Instant::now());
-        tracing::warn!(endpoint, "{endpoint} {answer}: it is not asked about logs for a while");
+        if member.distrust().report(answer.to_string(), Instant::now()) {
+            tracing::warn!(endpoint, %answer, "an endpoint's logs were proven false: it is not asked about logs for a while");
+        }
     }
 
     /// Who is not asked a question of this kind, because others can be.

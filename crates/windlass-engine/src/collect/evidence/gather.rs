@@ -8,7 +8,7 @@ use windlass_core::reader::{
     LogFilter, LogSpan,
 };
 
-use super::{Account, BloomFit, Doubt, Judgement, StoredBlock, Verdict, judge};
+use super::{Account, BloomFit, Doubt, Judgement, Proof, StoredBlock, Verdict, judge};
 use crate::collect::block_logs;
 use crate::collect::chain::CollectedChain;
 use crate::collect::error::CollectError;
@@ -170,7 +170,13 @@ fn conclude(header: Header, mut voices: Vec<Voice>, judgement: Judgement) -> Jud
     });
     let false_answers = false_answers.collect();
     let is_outside = |log: &LogEvent| !super::has_room(&header.logs_bloom, log);
-    let has_logs_outside_bloom = right.is_some_and(|place| voices[place].wanted.iter().any(is_outside));
+    let is_proven = matches!(
+        verdict,
+        Verdict::Stored(Proof::Receipts | Proof::TwoEndpoints)
+            | Verdict::Replace { proof: Proof::Receipts | Proof::TwoEndpoints, .. }
+    );
+    let has_logs_outside_bloom =
+        right.is_some_and(|place| is_proven && voices[place].wanted.iter().any(is_outside));
     let logs = right.map(|place| voices.swap_remove(place).wanted).unwrap_or_default();
     Judged { header: Some(header), verdict, logs, has_logs_outside_bloom, false_answers }
 }

@@ -89,7 +89,7 @@ impl Default for VerifyOptions {
 /// What a step did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerifyStep {
-    /// Another process verifies this chain, or repairs it.
+    /// Another process verifies this chain.
     NotOurs,
     /// Nothing is left to verify.
     Idle,
@@ -133,8 +133,6 @@ pub struct Verifier {
 /// What a step stands on.
 struct Step {
     lease: Lease,
-    /// The lease under which stored blocks are mended.
-    mend: Lease,
     plan: Plan,
     record: Verified,
 }
@@ -189,12 +187,7 @@ impl Verifier {
         if !self.budget.allows(chain.requests.load(Ordering::Relaxed), self.reader.count(), work.cost()) {
             return Ok(VerifyStep::OverBudget);
         }
-        let mend = chain.store.acquire_lease(&chain.names.mend, &options.owner, options.lease_ttl).await?;
-        let Some(mend) = mend else { return Ok(VerifyStep::NotOurs) };
-        let step = Step { lease, mend: mend.clone(), plan, record };
-        let done = self.work(step, work).await;
-        chain.store.release_lease(&mend).await?;
-        done
+        self.work(Step { lease, plan, record }, work).await
     }
 
     async fn work(&mut self, step: Step, work: Work) -> Result<VerifyStep, CollectError> {
@@ -214,6 +207,9 @@ impl Verifier {
         }
         if let Some(first) = record.suspect.ranges().first() {
             return Ok(Some(Work::Recollect(self.within_start(plan, *first))));
+        }
+        if record.doubts.is_full() {
+            return Ok(None);
         }
         let mode = self.chain.options.verify.mode;
         let left = record.left(&self.stored(plan).await?, mode);
@@ -267,14 +263,24 @@ impl Verifier {
         Ok(VerifyStep::AskedAgain { block, mended })
     }
 
-    /// Writes what was mended, and the record.
+    /// Writes what was mended, and the record. Who mends excludes repairs for that moment; a
+    /// rewind is excluded by the lease on verification.
     async fn commit(&self, step: Step, mut writes: Vec<Write>, mended: u64) -> Result<(), CollectError> {
-        let Step { lease, mend, mut record, .. } = step;
+        let Step { lease, mut record, .. } = step;
+        let (store, options) = (&self.chain.store, &self.chain.options);
         record.mended += mended;
         record.has_logs_outside_blooms |= self.chain.has_logs_outside_blooms.load(Ordering::Relaxed);
         writes.push(record.write(&self.chain.names.verified)?);
-        let commit = Commit::of(writes).under_lease(&lease).under_lease(&mend).relaxed();
-        self.chain.store.commit(commit).await?;
+        let commit = Commit::of(writes).under_lease(&lease).relaxed();
+        if mended == 0 {
+            store.commit(commit).await?;
+            return Ok(());
+        }
+        let mend = store.acquire_lease(&self.chain.names.mend, &options.owner, options.lease_ttl).await?;
+        let Some(mend) = mend else { return Err(CollectError::Mending { chain: options.chain }) };
+        let done = store.commit(commit.under_lease(&mend)).await;
+        store.release_lease(&mend).await?;
+        done?;
         Ok(())
     }
 }

@@ -41,7 +41,7 @@ pub struct Verified {
     /// Whether the chain was seen to have logs that its blooms have no room for.
     pub has_logs_outside_blooms: bool,
     /// The sources, by number, that all this is about.
-    pub(super) sources: BTreeSet<u32>,
+    pub sources: BTreeSet<u32>,
 }
 
 impl Verified {

@@ -21,6 +21,7 @@ use windlass_engine::collect::backfill::{Backfilled, Backfiller};
 use windlass_engine::collect::catalog::{Catalog, CatalogEntry, Emitter};
 use windlass_engine::collect::chain::{CollectOptions, CollectedChain};
 use windlass_engine::collect::head::{Followed, Follower};
+use windlass_engine::collect::verify::{VerifyMode, VerifyOptions};
 use windlass_store_sqlite::{SqliteOptions, SqliteStore};
 use windlass_testkit::clock::ManualClock;
 use windlass_testkit::harness::OneHandle;
@@ -105,8 +106,29 @@ impl World {
         self.collected_chain_with(name, store, self.reader())
     }
 
+    /// The same, verified whole, however many requests that takes.
+    pub(super) fn verified_chain(
+        &self,
+        name: &str,
+        store: Arc<dyn Store>,
+        reader: Arc<dyn ChainReader>,
+    ) -> Arc<CollectedChain> {
+        let verify = VerifyOptions { mode: VerifyMode::Full, share_ppm: 1_000_000 };
+        self.chain_verified_by(verify, name, store, reader)
+    }
+
     fn collected_chain_with(
         &self,
+        name: &str,
+        store: Arc<dyn Store>,
+        reader: Arc<dyn ChainReader>,
+    ) -> Arc<CollectedChain> {
+        self.chain_verified_by(VerifyOptions::default(), name, store, reader)
+    }
+
+    fn chain_verified_by(
+        &self,
+        verify: VerifyOptions,
         name: &str,
         store: Arc<dyn Store>,
         reader: Arc<dyn ChainReader>,
@@ -123,6 +145,7 @@ impl World {
             historical_interval: Duration::from_millis(1),
             realtime_interval: Some(Duration::from_millis(1)),
             max_blocks_per_step: 8,
+            verify,
             ..CollectOptions::new(self.chain_id(), Owner::new(name).expect("an owner"))
         };
         let catalog = Catalog::new(self.chain_id(), [entry]);

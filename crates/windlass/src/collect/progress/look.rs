@@ -11,6 +11,7 @@ use windlass_core::table::Identifier;
 
 use super::coverage::{Coverage, Ledger};
 use super::known::{Known, KnownIndex};
+use super::proven::Trust;
 use super::{ChainView, IndexState, IndexView, TableView};
 
 /// What counts as being near the head where no configuration says so.
@@ -22,6 +23,7 @@ pub(super) struct IndexLook<'a> {
     pub(super) tables: &'a [TableInfo],
     pub(super) ledger: &'a Ledger,
     pub(super) chain: &'a ChainView,
+    pub(super) trust: &'a Trust,
     pub(super) is_paused: bool,
 }
 
@@ -59,6 +61,7 @@ impl IndexLook<'_> {
             events_per_s: None,
             eta_s: None,
             gaps: coverage.gaps.ranges().to_vec(),
+            proven: self.trust.proven(start),
             health: self.chain.health.clone(),
             name,
             tables,

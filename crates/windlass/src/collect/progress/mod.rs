@@ -10,6 +10,7 @@
 //! | `known` | what the configuration says there is |
 //! | `coverage` | which blocks are collected: pure |
 //! | `health` | how collecting a chain goes: pure |
+//! | `proven` | how much of it was proven, and how: pure |
 //! | `read` | a look at the store |
 //! | `look` | one index |
 //! | [`rate`] | paces, from two looks |
@@ -21,6 +22,7 @@ mod health;
 mod known;
 mod look;
 mod ports;
+mod proven;
 pub(crate) mod rate;
 mod read;
 pub(crate) mod watch;
@@ -30,10 +32,14 @@ use windlass_core::chain::{BlockRef, ChainId};
 use windlass_core::code::Code;
 use windlass_core::range::BlockRange;
 use windlass_core::table::Identifier;
+use windlass_engine::collect::doubts::FalseEndpoint;
+
+use crate::output::time;
 
 pub(crate) use health::{HealthState, HealthView};
 pub(crate) use known::{Known, KnownSource};
 pub(crate) use ports::Told;
+pub(crate) use proven::ProvenView;
 pub(crate) use read::read;
 
 /// How far everything is.
@@ -72,6 +78,10 @@ pub(crate) struct ChainView {
     pub(crate) dead_ranges: u64,
     /// Logs that do not fit their event, kept as they came; counted no further than a store does.
     pub(crate) misfits: u64,
+    /// How much of what is stored was proven, and how.
+    pub(crate) proven: Option<ProvenView>,
+    /// Endpoints whose answers were proven false in the last day.
+    pub(crate) false_endpoints: Vec<FalseEndpoint>,
     /// Why collecting it has stopped.
     pub(crate) halt: Option<HaltView>,
     /// How collecting it goes.
@@ -110,7 +120,27 @@ impl ChainView {
             hint: Some("`windlass jobs dead` says why, `windlass jobs retry --all` tries them again"),
             is_urgent: true,
         });
-        health.into_iter().chain(dead)
+        health.into_iter().chain(dead).chain(self.doubtful()).chain(self.false_answers())
+    }
+
+    fn doubtful(&self) -> Option<Concern> {
+        let blocks = self.proven.map_or(0, |proven| proven.doubtful_blocks);
+        let plural = if blocks == 1 { " is" } else { "s are" };
+        (blocks > 0).then(|| Concern {
+            code: Code::BlocksInDoubt,
+            message: format!("{blocks} block{plural} in doubt: endpoints contradict what is stored, and nothing proves them right"),
+            hint: Some("name another endpoint in `rpc`; they are asked again by themselves"),
+            is_urgent: false,
+        })
+    }
+
+    fn false_answers(&self) -> impl Iterator<Item = Concern> {
+        self.false_endpoints.iter().map(|one| Concern {
+            code: Code::EndpointFalse,
+            message: format!("{} {} at {}", one.endpoint, one.answer, time::instant(one.at)),
+            hint: Some("it is not asked about logs for a while; replace it if that happens again"),
+            is_urgent: false,
+        })
     }
 }
 
@@ -156,6 +186,8 @@ pub(crate) struct IndexView {
     pub(crate) eta_s: Option<u64>,
     /// Ranges that were given up.
     pub(crate) gaps: Vec<BlockRange>,
+    /// How much of what is stored was proven, and how.
+    pub(crate) proven: Option<ProvenView>,
     /// How collecting its chain goes.
     pub(crate) health: HealthView,
     /// Its tables.
@@ -260,6 +292,7 @@ mod tests {
             events_per_s: None,
             eta_s: None,
             gaps: Vec::new(),
+            proven: None,
             health: HealthView::default(),
             tables: Vec::new(),
         }

@@ -5,11 +5,11 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use windlass_api::ports::{
-    Gap, HealthState as ShownHealth, IndexHealth, IndexProgress, IndexState as Shown, ProgressSource,
-    Readiness, Reason,
+    Gap, HealthState as ShownHealth, IndexHealth, IndexProgress, IndexProven, IndexState as Shown,
+    ProgressSource, Readiness, Reason,
 };
 
-use super::{ChainView, HealthState, HealthView, IndexState, IndexView, Overview};
+use super::{ChainView, HealthState, HealthView, IndexState, IndexView, Overview, ProvenView};
 use crate::collect::metrics::Collected;
 
 /// What was seen last, for whoever asks.
@@ -55,8 +55,14 @@ fn progress(index: &IndexView) -> Option<IndexProgress> {
         events_per_s: index.events_per_s,
         gaps: index.gaps.iter().map(|range| Gap { from: range.from, to: range.to }).collect(),
         eta_s: index.eta_s,
+        proven: index.proven.map(proven),
         health: health(&index.health),
     })
+}
+
+const fn proven(view: ProvenView) -> IndexProven {
+    let ProvenView { total_blocks, head_blocks, sampled_blocks, full_blocks, doubtful_blocks } = view;
+    IndexProven { total_blocks, head_blocks, sampled_blocks, full_blocks, doubtful_blocks }
 }
 
 fn health(view: &HealthView) -> IndexHealth {
@@ -134,6 +140,8 @@ mod tests {
             open_ranges: 0,
             dead_ranges: 0,
             misfits: 0,
+            proven: None,
+            false_endpoints: Vec::new(),
             halt: None,
             health: HealthView::default(),
         }

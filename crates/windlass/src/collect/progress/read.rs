@@ -15,14 +15,17 @@ use windlass_core::store::{Store, TableInfo};
 use windlass_core::table::Identifier;
 use windlass_core::time::Timestamp;
 use windlass_engine::collect::chain::Halt;
+use windlass_engine::collect::doubts::Doubts;
 use windlass_engine::collect::health::ChainHealth;
 use windlass_engine::collect::names::{ChainNames, paused_key};
 use windlass_engine::collect::sight::Sight;
+use windlass_engine::collect::verify::Verified;
 
 use super::coverage::{Ledger, Ranges};
 use super::health::HealthLook;
 use super::known::Known;
 use super::look::IndexLook;
+use super::proven::Trust;
 use super::{ChainView, HaltView, Overview};
 
 /// No more ranges of a campaign are looked at.
@@ -44,19 +47,20 @@ pub(crate) async fn read(store: &dyn Store, known: &Known) -> StoreResult<Overvi
     let mut overview = Overview::default();
     let mut ledgers = BTreeMap::new();
     for id in ids {
-        let (view, ledger) = chain(store, &shared, id).await?;
+        let (view, ledger, trust) = chain(store, &shared, id).await?;
         overview.chains.push(view);
-        ledgers.insert(id, ledger);
+        ledgers.insert(id, (ledger, trust));
     }
     // Rows are counted behind the ledgers: of what is told to be collected none is missing.
     let tables = store.list_tables().await?;
     for (name, chain) in index_names(known, &tables) {
-        let Some((ledger, view)) = ledgers.get(&chain).zip(overview.chains.iter().find(|v| v.id == chain))
+        let Some(((ledger, trust), view)) =
+            ledgers.get(&chain).zip(overview.chains.iter().find(|v| v.id == chain))
         else {
             continue;
         };
         let is_paused = store.state(&paused_key(name.as_str()).map_err(unnamed)?).await?.is_some();
-        let look = IndexLook { known, tables: &tables, ledger, chain: view, is_paused };
+        let look = IndexLook { known, tables: &tables, ledger, chain: view, trust, is_paused };
         overview.indexes.push(look.view(name));
     }
     Ok(overview)
@@ -77,7 +81,11 @@ struct Shared<'a> {
     now: Timestamp,
 }
 
-async fn chain(store: &dyn Store, shared: &Shared<'_>, id: ChainId) -> StoreResult<(ChainView, Ledger)> {
+async fn chain(
+    store: &dyn Store,
+    shared: &Shared<'_>,
+    id: ChainId,
+) -> StoreResult<(ChainView, Ledger, Trust)> {
     let names = ChainNames::new(id).map_err(unnamed)?;
     let (ledger, counts) = steady_ledger(store, &names).await?;
     let sight: Option<Sight> = kept(store, &names.sight).await?;
@@ -109,6 +117,8 @@ async fn chain(store: &dyn Store, shared: &Shared<'_>, id: ChainId) -> StoreResu
         .and_then(|record| record.heard_at)
         .map(|heard| u64::try_from(shared.now.as_ms().saturating_sub(heard.as_ms())).unwrap_or(0));
     let head = seen.map(|seen| ledger.followed.map_or(seen, |followed| followed.max(seen)));
+    let trust = trust(store, &names, &ledger).await?;
+    let start = ledger.plan.collected().map(|(_, source)| source.start).min();
     let view = ChainView {
         name: configured.map(|chain| chain.name.clone()),
         id,
@@ -124,10 +134,19 @@ async fn chain(store: &dyn Store, shared: &Shared<'_>, id: ChainId) -> StoreResu
         open_ranges: counts.iter().map(|counts| counts.open).sum(),
         dead_ranges: counts.iter().map(|counts| counts.dead).sum(),
         misfits: store.count_events(id).await?,
+        proven: trust.proven(start),
+        false_endpoints: trust.false_endpoints(shared.now),
         halt,
         health,
     };
-    Ok((view, ledger))
+    Ok((view, ledger, trust))
+}
+
+/// What was verified of a chain, and what is in doubt.
+async fn trust(store: &dyn Store, names: &ChainNames, ledger: &Ledger) -> StoreResult<Trust> {
+    let verified = Verified::read(store, &names.verified).await?;
+    let doubts = Doubts::read(store, &names.doubts).await?;
+    Ok(Trust::new(verified, doubts, &ledger.plan, ledger.followed))
 }
 
 /// A chain's ledger, and how many ranges its campaigns have. A plan that was changed in
