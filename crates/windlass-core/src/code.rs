@@ -95,6 +95,8 @@ codes! {
     ChainUnattended = "W0405";
     /// The chain took back what was being exported.
     TakenBack = "W0406";
+    /// None of a contract's first logs has a configured event's signature.
+    EventUnseen = "W0407";
     /// A task failed or panicked.
     TaskFailed = "W0501";
     /// The built-in devnet did not do what it was asked.

@@ -48,6 +48,7 @@ pages! {
     IndexMissing: "W0404",
     ChainUnattended: "W0405",
     TakenBack: "W0406",
+    EventUnseen: "W0407",
     TaskFailed: "W0501",
     DevnetFailed: "W0502",
     PayMissing: "W0601",

@@ -15,6 +15,7 @@
 //! | [`names`] | under which names all this is stored |
 //! | [`ledger`] | the plan and the cursors as they stand in the store |
 //! | [`compare`] | what is stored against what the chain says |
+//! | [`rewind`], `rewind_target` | an operator's way back, and how far it goes |
 //! | `routing` | what sorts logs into tables |
 //! | `mend` | how a block is collected anew |
 //! | `persist` | writes that outlast passing trouble |
@@ -39,5 +40,6 @@ mod mend;
 pub mod names;
 mod persist;
 pub mod rewind;
+mod rewind_target;
 mod routing;
 pub mod sight;

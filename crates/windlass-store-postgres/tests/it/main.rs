@@ -7,6 +7,7 @@ mod postgres_conformance;
 mod postgres_connect;
 mod postgres_drop_queue;
 mod postgres_event;
+mod postgres_index;
 mod postgres_lock;
 mod postgres_lost;
 mod postgres_mark;

@@ -1,7 +1,9 @@
-//! Indexes: their contracts are there, and the logs of their first block can be had.
+//! Indexes: their contracts are there, the logs of their first block can be had, and their
+//! events are among the first logs.
 
 use futures_util::{StreamExt, stream};
 use windlass_core::chain::Address;
+use windlass_core::code::Code;
 use windlass_core::index::Start;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{BlockTag, ChainErrorKind, ChainReader, LogFilter, LogSpan};
@@ -11,6 +13,7 @@ use super::report::Finding;
 use crate::collect::draft::Draft;
 use crate::collect::endpoints::Endpoints;
 use crate::collect::preflight;
+use crate::collect::sample::{self, Sample};
 use crate::config::Config;
 use crate::failure::Failure;
 
@@ -38,6 +41,7 @@ pub(super) async fn examine(config: &Config, progress: &Progress) -> Vec<Finding
         if endpoints.check_chain().await.is_ok() {
             findings.push(contracts(&subject, &endpoints, &draft).await);
             findings.push(first_logs(&subject, &endpoints, &draft).await);
+            findings.extend(signatures(&subject, &endpoints, &draft).await);
         }
     }
     findings
@@ -67,6 +71,18 @@ async fn contracts(subject: &str, endpoints: &Endpoints, draft: &Draft) -> Findi
         }
         all => Finding::ok(subject, format!("all {} contracts are there", all.len())),
     }
+}
+
+/// Events that none of the contract's first logs is of. Trouble with endpoints was told before.
+async fn signatures(subject: &str, endpoints: &Endpoints, draft: &Draft) -> Vec<Finding> {
+    let Start::Block(start) = draft.start() else { return Vec::new() };
+    let Ok(sample) = Sample::read(&*endpoints.pool, draft, start).await else { return Vec::new() };
+    let unseen = sample.unseen(draft).into_iter();
+    let warning = |message| Finding {
+        code: Some(Code::EventUnseen.as_str()),
+        ..Finding::warning(subject, message, sample::HINT)
+    };
+    unseen.map(warning).collect()
 }
 
 /// Whether the endpoints still have the logs of the first block: a pruned node does not.
