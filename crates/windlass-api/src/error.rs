@@ -19,8 +19,8 @@ use crate::limits::MAX_QUERY_BYTES;
 
 pub(crate) type ApiResult<T> = Result<T, ApiError>;
 
-/// After how many seconds to come back when there was no room.
-const RETRY_AFTER_S: HeaderValue = HeaderValue::from_static("1");
+/// After how many seconds to come back when there was no room, or no database.
+pub(crate) const RETRY_AFTER_S: u64 = 1;
 
 /// What kind of refusal it is: clients branch on it, so it never changes its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
@@ -224,9 +224,17 @@ impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Busy => Self::new(ErrorCode::Unavailable, "the database is busy"),
+            StoreError::OutcomeUnknown { .. } => Self::new(ErrorCode::Unavailable, error.to_string()),
+            StoreError::DiskFull | StoreError::ReadOnly => {
+                tracing::warn!(%error, "a request was refused by the database");
+                Self::new(ErrorCode::Unavailable, error.to_string())
+            }
             StoreError::TableMissing(_) => Self::new(ErrorCode::NotFound, error.to_string()),
             StoreError::Invalid(_) => Self::new(ErrorCode::InvalidParameter, error.to_string()),
-            StoreError::Unreachable { .. } | StoreError::Closed | StoreError::Gone { .. } => {
+            StoreError::Unreachable { .. }
+            | StoreError::AuthFailed { .. }
+            | StoreError::Closed
+            | StoreError::Gone { .. } => {
                 tracing::warn!(%error, "a request found no database");
                 Self::new(ErrorCode::Unavailable, "the database cannot be reached")
             }
@@ -235,25 +243,34 @@ impl From<StoreError> for ApiError {
     }
 }
 
+/// The message of a refusal, beside its body: for `/fees`, whose bodies have another form.
+#[derive(Debug, Clone)]
+pub(crate) struct ErrorMessage(pub(crate) String);
+
 /// What a refusal says in its headers: how to ask, or when to come back.
 pub(crate) fn headers(status: StatusCode, retry_after_s: Option<u64>) -> HeaderMap {
     let mut headers = HeaderMap::new();
     if status == StatusCode::UNAUTHORIZED {
         headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
-    if let Some(wait_s) = retry_after_s {
+    if let Some(wait_s) = retry_after_s.or_else(|| default_retry_after_s(status)) {
         headers.insert(RETRY_AFTER, wait_s.into());
-    } else if status == StatusCode::SERVICE_UNAVAILABLE {
-        headers.insert(RETRY_AFTER, RETRY_AFTER_S);
     }
     headers
+}
+
+/// When to come back if the refusal itself does not say.
+pub(crate) fn default_retry_after_s(status: StatusCode) -> Option<u64> {
+    (status == StatusCode::SERVICE_UNAVAILABLE).then_some(RETRY_AFTER_S)
 }
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let (status, wait) = (self.code.status(), self.retry_after_s);
+        let message = ErrorMessage(self.message.clone());
         let mut response = (status, Json(self.body())).into_response();
         response.headers_mut().extend(headers(status, wait));
+        response.extensions_mut().insert(message);
         response
     }
 }

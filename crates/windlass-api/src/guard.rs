@@ -8,6 +8,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use windlass_core::error::StoreError;
 
 use crate::error::{ApiError, ErrorCode};
 use crate::limits::MAX_QUERY_BYTES;
@@ -34,19 +35,33 @@ pub(crate) async fn admit(State(state): State<ApiState>, request: Request, next:
     next.run(request).await
 }
 
-/// Answers only as many requests at once as there is room for, and each within its time.
-/// A stream's answer begins at once, so its length is not bounded by this. A command that is
-/// given up may have been carried out all the same.
+/// Answers only as many requests at once as there is room for, and each within its time; no
+/// longer than the store answers at all. A stream's answer begins at once, so its length is
+/// not bounded by this. A command that is given up may have been carried out all the same.
 pub(crate) async fn bound(State(state): State<ApiState>, request: Request, next: Next) -> Response {
-    let Ok(_room) = state.requests.try_acquire() else {
-        return ApiError::new(ErrorCode::Overloaded, "too many requests at once").into_response();
+    let _permit = match state.requests.enter().await {
+        Ok(permit) => permit,
+        Err(refused) => return refused.into_response(),
     };
-    let is_command = request.method() == Method::POST;
-    match tokio::time::timeout(state.options.request_timeout, next.run(request)).await {
-        Ok(response) => response,
-        Err(_) => ApiError::new(ErrorCode::Timeout, "the answer took too long")
-            .hint(if is_command { SLOW_COMMAND } else { SLOW_QUESTION })
-            .into_response(),
+    let hint = if request.method() == Method::POST { SLOW_COMMAND } else { SLOW_QUESTION };
+    let answer = tokio::time::timeout(state.options.request_timeout, next.run(request));
+    tokio::select! {
+        answer = answer => answer.unwrap_or_else(|_| {
+            ApiError::new(ErrorCode::Timeout, "the answer took too long").hint(hint).into_response()
+        }),
+        lost = store_lost(&state) => lost.into_response(),
+    }
+}
+
+/// Returns once the store does not answer. A store that is busy does.
+async fn store_lost(state: &ApiState) -> ApiError {
+    loop {
+        tokio::time::sleep(state.options.store_check_interval).await;
+        match tokio::time::timeout(state.options.store_check_timeout, state.store().now()).await {
+            Ok(Ok(_) | Err(StoreError::Busy)) => {}
+            Ok(Err(error)) => return error.into(),
+            Err(_) => return ApiError::new(ErrorCode::Unavailable, "the database does not answer"),
+        }
     }
 }
 

@@ -13,6 +13,7 @@
 //! | `wire` | a connection's bytes: refusals have bodies, readers read |
 //! | `host` | under which names it answers |
 //! | `state`, `router`, `guard`, `error` | what handlers share, where they stand, what stands around them |
+//! | `queue` | how many requests are answered at once, and how long the others wait |
 //! | `health` | is it alive, is it ready, metrics |
 //! | `fees/` | `/fees`, as the fee collector's users know it |
 //! | `extract` | what handlers take out of a URL |
@@ -48,6 +49,7 @@ pub mod options;
 mod page;
 mod payouts;
 pub mod ports;
+mod queue;
 mod router;
 pub mod server;
 mod state;

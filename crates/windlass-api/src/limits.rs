@@ -4,8 +4,21 @@ use std::num::NonZeroU32;
 
 /// The most connections that are open at once; the next one waits to be served.
 pub const MAX_CONNECTIONS: u32 = 512;
-/// The most requests that are answered at once; the next one is told to come back.
+/// The most requests that are answered at once, whatever the options say; the next one queues.
 pub const MAX_CONCURRENT_REQUESTS: usize = 128;
+/// How many requests are answered at once unless told otherwise: as many as the API has
+/// connections to a PostgreSQL server.
+pub const DEFAULT_CONCURRENT_REQUESTS: usize = 8;
+/// The most requests that queue; the next one is refused with 503 at once.
+pub const MAX_QUEUED_REQUESTS: usize = 256;
+/// How long a request queues before it is refused with 503.
+pub const MAX_QUEUE_MS: u64 = 2_000;
+/// How long a request may run before the store is asked whether it still answers, and how
+/// long after that it is asked again.
+pub const STORE_CHECK_INTERVAL_MS: u64 = 5_000;
+/// How long the store may take to answer that question. It is longer than the store itself
+/// waits for a free connection, so that a busy store is not taken for a dead one.
+pub const STORE_CHECK_MS: u64 = 6_000;
 /// The most streams that are open at once.
 pub const MAX_STREAMS: usize = 64;
 /// The longest body of a request, in bytes.

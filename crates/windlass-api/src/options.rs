@@ -5,7 +5,8 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use crate::limits::{
-    KEY_BURST, KEY_REQUESTS_PER_S, MAX_CONCURRENT_REQUESTS, MAX_CONNECTIONS, MAX_STALL_MS, MAX_STREAMS,
+    DEFAULT_CONCURRENT_REQUESTS, KEY_BURST, KEY_REQUESTS_PER_S, MAX_CONNECTIONS, MAX_QUEUE_MS, MAX_STALL_MS,
+    MAX_STREAMS, STORE_CHECK_INTERVAL_MS, STORE_CHECK_MS,
 };
 
 /// The port on which the fee collector's API listened, and so does this one unless told.
@@ -28,8 +29,15 @@ pub struct ApiOptions {
     pub request_timeout: Duration,
     /// How many connections may be open; never more than [`MAX_CONNECTIONS`].
     pub connections: u32,
-    /// How many requests are answered at once; never more than [`MAX_CONCURRENT_REQUESTS`].
+    /// How many requests are answered at once; never more than
+    /// [`MAX_CONCURRENT_REQUESTS`](crate::limits::MAX_CONCURRENT_REQUESTS).
     pub concurrent_requests: usize,
+    /// How long a request queues for its turn before it is refused with 503.
+    pub queue_timeout: Duration,
+    /// How often the store is asked whether it still answers while a request takes long.
+    pub store_check_interval: Duration,
+    /// How long the store may take to answer that.
+    pub store_check_timeout: Duration,
     /// How many streams may be open; never more than [`MAX_STREAMS`].
     pub streams: usize,
     /// How often a key may ask.
@@ -51,7 +59,10 @@ impl Default for ApiOptions {
             cors_origins: Vec::new(),
             request_timeout: Duration::from_secs(30),
             connections: MAX_CONNECTIONS,
-            concurrent_requests: MAX_CONCURRENT_REQUESTS,
+            concurrent_requests: DEFAULT_CONCURRENT_REQUESTS,
+            queue_timeout: Duration::from_millis(MAX_QUEUE_MS),
+            store_check_interval: Duration::from_millis(STORE_CHECK_INTERVAL_MS),
+            store_check_timeout: Duration::from_millis(STORE_CHECK_MS),
             streams: MAX_STREAMS,
             rate_limit: RateLimit::default(),
             stall: Duration::from_millis(MAX_STALL_MS),

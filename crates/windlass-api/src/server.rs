@@ -34,7 +34,7 @@ const UPKEEP_INTERVAL_MS: u64 = 5_000;
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
     /// Another address than loopback, and nobody allowed that.
-    #[error("the API has no authentication and does not listen on {listen} unless that is allowed")]
+    #[error("reading takes no key, so the API does not listen on {listen} unless `api.public` is true")]
     Remote {
         /// The address asked for.
         listen: SocketAddr,

@@ -10,10 +10,11 @@ use windlass_core::store::Store;
 
 use crate::graphql::{ApiSchema, schema};
 use crate::host::Hosts;
-use crate::limits::{MAX_CONCURRENT_REQUESTS, MAX_STREAMS};
+use crate::limits::MAX_STREAMS;
 use crate::options::ApiOptions;
 use crate::payouts::{Pay, PayoutParts};
 use crate::ports::{ProgressSource, Readiness};
+use crate::queue::RequestQueue;
 use crate::server::BindError;
 
 /// What the API is made of: the store, and whatever else there is.
@@ -54,7 +55,7 @@ pub(crate) struct ApiState {
     pub(crate) pay: Option<Arc<Pay>>,
     pub(crate) options: Arc<ApiOptions>,
     pub(crate) hosts: Arc<Hosts>,
-    pub(crate) requests: Arc<Semaphore>,
+    pub(crate) requests: Arc<RequestQueue>,
     pub(crate) streams: Arc<Semaphore>,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
@@ -70,7 +71,7 @@ impl ApiState {
             pay,
             hosts: Arc::new(hosts),
             schema: schema(parts.clone()),
-            requests: Arc::new(Semaphore::new(options.concurrent_requests.min(MAX_CONCURRENT_REQUESTS))),
+            requests: Arc::new(RequestQueue::new(&options)),
             streams: Arc::new(Semaphore::new(options.streams.min(MAX_STREAMS))),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),

@@ -99,6 +99,8 @@ codes! {
     TakenBack = "W0406";
     /// Endpoints contradict what is stored, and nothing proves either right.
     BlocksInDoubt = "W0407";
+    /// None of a contract's first logs has a configured event's signature.
+    EventUnseen = "W0408";
     /// A task failed or panicked.
     TaskFailed = "W0501";
     /// The built-in devnet did not do what it was asked.

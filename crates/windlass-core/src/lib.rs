@@ -12,6 +12,7 @@
 //! | [`index`] | what a user wants collected |
 //! | [`route`] | from a log to the tables it belongs to |
 //! | [`table`] | typed tables of events, and rows for them |
+//! | [`table_index`] | database indexes of a table's columns |
 //! | [`value_text`] | what stands in a column, as text and JSON |
 //! | [`row_query`] | questions to such a table |
 //! | [`table_rules`] | what every store refuses of both |
@@ -62,6 +63,7 @@ pub mod route;
 pub mod row_query;
 pub mod store;
 pub mod table;
+pub mod table_index;
 pub mod table_rules;
 pub mod time;
 pub mod value_text;

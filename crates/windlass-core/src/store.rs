@@ -240,6 +240,17 @@ pub trait Tables: Send + Sync {
 
     /// Totals of a column, exact, by the value they share.
     async fn sum_rows(&self, query: &SumQuery) -> StoreResult<Vec<SumGroup>>;
+
+    /// The columns of a table that have a database index, in the table's order.
+    async fn column_indexes(&self, table: &Identifier) -> StoreResult<Vec<Identifier>>;
+
+    /// Makes the index of a column; `false` when it is there. Rows can be written meanwhile
+    /// where the database can do that. May take as long as the table is large; what an
+    /// attempt that was interrupted has left is cleared away by the next one.
+    async fn create_column_index(&self, table: &Identifier, column: &Identifier) -> StoreResult<bool>;
+
+    /// Takes the index of a column away; `false` when there was none.
+    async fn drop_column_index(&self, table: &Identifier, column: &Identifier) -> StoreResult<bool>;
 }
 
 /// A table, and how full it is.

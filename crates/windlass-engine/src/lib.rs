@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | [`collect`] | follows the head of a chain and stores its logs |
 //! | [`pay`] | pays out, at most once |
+//! | [`table_indexes`] | keeps the indexes of tables as they are wanted |
 //! | [`upkeep`] | keeps the store small |
 //! | `pace` | from step to step: pauses, backoff, the end |
 //! | [`supervise`] | runs tasks together: one fails or panics, all end |
@@ -14,4 +15,5 @@ pub mod collect;
 mod pace;
 pub mod pay;
 pub mod supervise;
+pub mod table_indexes;
 pub mod upkeep;

@@ -26,6 +26,11 @@ use crate::mark::Mark;
 /// A value for a statement.
 pub(crate) type Param<'a> = &'a (dyn ToSql + Sync);
 
+/// A transaction that reads much of a table is planned for its values, with whatever reads
+/// fastest; groups are counted in memory before they are sorted on disk.
+const SCAN: &str = "BEGIN READ ONLY; SET LOCAL enable_seqscan = on; SET LOCAL enable_bitmapscan = on; \
+                    SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL work_mem = '32MB'";
+
 /// How an operation is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -54,7 +59,7 @@ impl Mode {
     const fn opening(self) -> &'static str {
         match self {
             Self::Read | Self::Alone => "",
-            Self::Scan => "BEGIN READ ONLY; SET LOCAL enable_seqscan = on; SET LOCAL plan_cache_mode = auto",
+            Self::Scan => SCAN,
             Self::Full => "BEGIN",
             Self::Relaxed => "BEGIN; SET LOCAL synchronous_commit = off",
             Self::Claim => "BEGIN; SET LOCAL lock_timeout = '50ms'",

@@ -263,6 +263,18 @@ impl Tables for HookedStore {
     async fn sum_rows(&self, query: &SumQuery) -> StoreResult<Vec<SumGroup>> {
         self.read("sum_rows", self.inner.sum_rows(query)).await
     }
+
+    async fn column_indexes(&self, table: &Identifier) -> StoreResult<Vec<Identifier>> {
+        self.read("column_indexes", self.inner.column_indexes(table)).await
+    }
+
+    async fn create_column_index(&self, table: &Identifier, column: &Identifier) -> StoreResult<bool> {
+        self.around("create_column_index", self.inner.create_column_index(table, column)).await
+    }
+
+    async fn drop_column_index(&self, table: &Identifier, column: &Identifier) -> StoreResult<bool> {
+        self.around("drop_column_index", self.inner.drop_column_index(table, column)).await
+    }
 }
 
 #[async_trait]

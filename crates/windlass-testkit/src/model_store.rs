@@ -256,6 +256,18 @@ impl Tables for ModelStore {
     async fn sum_rows(&self, query: &SumQuery) -> StoreResult<Vec<SumGroup>> {
         self.with(|model, _| model.sum_rows(query))?
     }
+
+    async fn column_indexes(&self, table: &Identifier) -> StoreResult<Vec<Identifier>> {
+        self.with(|model, _| model.column_indexes(table))?
+    }
+
+    async fn create_column_index(&self, table: &Identifier, column: &Identifier) -> StoreResult<bool> {
+        self.with(|model, _| model.create_column_index(table, column))?
+    }
+
+    async fn drop_column_index(&self, table: &Identifier, column: &Identifier) -> StoreResult<bool> {
+        self.with(|model, _| model.drop_column_index(table, column))?
+    }
 }
 
 #[async_trait]

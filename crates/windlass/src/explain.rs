@@ -50,6 +50,7 @@ pages! {
     ChainUnattended: "W0405",
     TakenBack: "W0406",
     BlocksInDoubt: "W0407",
+    EventUnseen: "W0408",
     TaskFailed: "W0501",
     DevnetFailed: "W0502",
     PayMissing: "W0601",

@@ -24,7 +24,7 @@ use windlass_core::store::TableInfo;
 use windlass_core::table::{ColumnKind, EventRow, TableSpec, Value};
 
 use self::query::FeesQuery;
-use crate::error::{ApiError, ApiResult};
+use crate::error::{self, ApiError, ApiResult, ErrorMessage};
 use crate::extract::Pairs;
 use crate::state::ApiState;
 
@@ -81,7 +81,9 @@ struct Pagination {
     responses(
         (status = 200, description = "newest first", body = FeesBody),
         (status = 400, description = "the chain's id is not a number", example = json!({"error": INVALID_CHAIN})),
-        (status = 500, description = "anything went wrong", example = json!({"error": FAILED})),
+        (status = 500, description = "a fault of the server", example = json!({"error": FAILED})),
+        (status = 503, description = "too many requests at once, or the database does not answer; `Retry-After` says when to come back", example = json!({"error": "too many requests at once"})),
+        (status = 504, description = "the answer took too long", example = json!({"error": "the answer took too long"})),
     ))]
 pub(crate) async fn fees(State(state): State<ApiState>, Pairs(pairs): Pairs) -> Response {
     let Some(query) = FeesQuery::read(&pairs) else {
@@ -89,19 +91,30 @@ pub(crate) async fn fees(State(state): State<ApiState>, Pairs(pairs): Pairs) -> 
     };
     match answer(&state, query).await {
         Ok(body) => Json(body).into_response(),
-        Err(error) => failed(error.into_response()).await,
+        Err(error) => error.into_response(),
     }
 }
 
 const INVALID_CHAIN: &str = "Invalid integrator value. Expected numeric chain id.";
 const FAILED: &str = "Internal server error";
 
-/// Whatever goes wrong with `/fees` looks the same from outside.
+/// Gives every refusal of `/fees` the body that its users know. What may pass says so and
+/// keeps its status and `Retry-After`; every fault of ours looks the same from outside.
 pub(crate) async fn failed(response: Response) -> Response {
-    if response.status().is_client_error() || response.status().is_success() {
+    let status = response.status();
+    if status.is_client_error() || status.is_success() {
         return response;
     }
-    (StatusCode::INTERNAL_SERVER_ERROR, Json(json!({ "error": FAILED }))).into_response()
+    let message = response.extensions().get::<ErrorMessage>();
+    match message {
+        Some(ErrorMessage(message))
+            if [StatusCode::SERVICE_UNAVAILABLE, StatusCode::GATEWAY_TIMEOUT].contains(&status) =>
+        {
+            let retry_after = error::headers(status, None);
+            (status, retry_after, Json(json!({ "error": message }))).into_response()
+        }
+        _ => (StatusCode::INTERNAL_SERVER_ERROR, Json(json!({ "error": FAILED }))).into_response(),
+    }
 }
 
 async fn answer(state: &ApiState, query: FeesQuery) -> ApiResult<FeesBody> {
@@ -162,6 +175,24 @@ fn total(tables: &[TableInfo]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorCode;
+
+    #[tokio::test]
+    async fn a_fault_of_ours_is_500_and_what_may_pass_is_not() {
+        let of = async |error: ApiError| {
+            let response = failed(error.into_response()).await;
+            let (status, retry) =
+                (response.status().as_u16(), response.headers().contains_key("retry-after"));
+            let body = axum::body::to_bytes(response.into_body(), 1_024).await.unwrap();
+            (status, retry, String::from_utf8(body.to_vec()).unwrap())
+        };
+        let internal = of(ApiError::internal("secret")).await;
+        assert_eq!(internal, (500, false, r#"{"error":"Internal server error"}"#.to_owned()));
+        let away = of(ApiError::new(ErrorCode::Unavailable, "no database")).await;
+        assert_eq!(away, (503, true, r#"{"error":"no database"}"#.to_owned()));
+        let slow = of(ApiError::new(ErrorCode::Timeout, "too slow")).await;
+        assert_eq!(slow, (504, false, r#"{"error":"too slow"}"#.to_owned()));
+    }
 
     #[test]
     fn times_have_milliseconds() {

@@ -35,7 +35,7 @@ use serde_json::{Map, Value};
 use self::payout::{Asker, PayoutMutations, PayoutQueries};
 use self::query::EventQueries;
 use crate::access::Gate;
-use crate::error::{ApiError, ApiResult, ErrorBody, ErrorCode};
+use crate::error::{ApiError, ApiResult, ErrorBody, ErrorCode, default_retry_after_s};
 use crate::limits::{
     MAX_BODY_BYTES, MAX_GRAPHQL_COMPLEXITY, MAX_GRAPHQL_DEPTH, MAX_GRAPHQL_DIRECTIVES, MAX_GRAPHQL_NESTING,
 };
@@ -72,6 +72,7 @@ pub(crate) fn schema(parts: ApiParts) -> ApiSchema {
         (status = 401, description = "an error says that something takes a key; `data` has the rest", body = Object),
         (status = 403, description = "an error says that a key may not; `data` has the rest", body = Object),
         (status = 413, description = "the body is too long", body = ErrorBody),
+        (status = 503, description = "too many requests at once, or an error says that the database or the chain cannot be asked; `Retry-After` says when to come back", body = Object),
     ))]
 pub(crate) async fn graphql(
     State(state): State<ApiState>,
@@ -83,9 +84,10 @@ pub(crate) async fn graphql(
         return Err(no_question());
     }
     let request = serde_json::from_value(Value::Object(body)).map_err(|_| no_question())?;
+    let mut is_mutation = false;
     let response = match checked(request) {
         Ok(mut request) => {
-            let is_mutation = is_mutation(&mut request);
+            is_mutation = asks_for_mutation(&mut request);
             let asker = Asker::new(Gate::new(state.pay.as_ref(), &headers));
             tell::told(state.schema.execute(request.data(asker)).await, is_mutation)
         }
@@ -95,12 +97,12 @@ pub(crate) async fn graphql(
             Response::from_errors(vec![error])
         }
     };
-    let (status, headers) = tell::status(&response);
+    let (status, headers) = tell::status(&response, is_mutation);
     Ok((status, headers, Json(response)))
 }
 
 /// Whether something is to be done, and not only asked.
-fn is_mutation(request: &mut Request) -> bool {
+fn asks_for_mutation(request: &mut Request) -> bool {
     let wanted = request.operation_name.clone();
     let Ok(document) = request.parsed_query() else { return false };
     document.operations.iter().any(|(name, operation)| {
@@ -156,7 +158,8 @@ impl From<ApiError> for async_graphql::Error {
         if let Some(hint) = error.hint {
             extensions.set("hint", hint);
         }
-        if let Some(wait_s) = error.retry_after_s {
+        let wait_s = error.retry_after_s.or_else(|| default_retry_after_s(error.code.status()));
+        if let Some(wait_s) = wait_s {
             extensions.set(tell::RETRY_AFTER_S, wait_s);
         }
         shown

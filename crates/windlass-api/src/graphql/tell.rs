@@ -53,10 +53,14 @@ fn leave_null(value: &mut Value, path: &[PathSegment]) {
 }
 
 /// The status and headers of an answer: who is refused by reason of who they are is told so
-/// there, too.
-pub(super) fn status(response: &Response) -> (StatusCode, HeaderMap) {
+/// there, too, and so is who has to come back because the database or the chain cannot be asked.
+pub(super) fn status(response: &Response, is_mutation: bool) -> (StatusCode, HeaderMap) {
     let refusals = [ErrorCode::Unauthenticated, ErrorCode::RateLimited, ErrorCode::Forbidden];
-    let refused = refusals.into_iter().find_map(|code| {
+    // What a mutation has done must not be asked for again: 200, with the errors beside.
+    let is_partly_done = is_mutation && has_value(&response.data);
+    let passing = [ErrorCode::Unavailable, ErrorCode::ChainUnavailable];
+    let passing = passing.into_iter().filter(|_| !is_partly_done);
+    let refused = refusals.into_iter().chain(passing).find_map(|code| {
         let found =
             response.errors.iter().find(|error| extension(error, "code") == Some(code.as_str().into()))?;
         Some((code.status(), extension(found, RETRY_AFTER_S)))
@@ -67,6 +71,11 @@ pub(super) fn status(response: &Response) -> (StatusCode, HeaderMap) {
         _ => None,
     });
     (status, error::headers(status, wait_s))
+}
+
+/// Whether any field of the root was answered.
+fn has_value(data: &Value) -> bool {
+    matches!(data, Value::Object(fields) if fields.values().any(|value| *value != Value::Null))
 }
 
 fn extension(error: &ServerError, name: &str) -> Option<Value> {
@@ -134,5 +143,20 @@ mod tests {
             data(alone, &["page", "edges", "0", "x"], false),
             json!({"page": {"edges": [{"x": null}]}})
         );
+    }
+
+    #[test]
+    fn an_answer_without_a_database_is_503_unless_a_mutation_has_done_something() {
+        let of = |data: serde_json::Value, is_mutation| {
+            let mut response = Response::new(Value::from_json(data).unwrap());
+            let mut error = failed(&["b"]);
+            error.extensions.get_or_insert_default().set("code", "unavailable");
+            response.errors.push(error);
+            let (status, headers) = status(&response, is_mutation);
+            (status.as_u16(), headers.contains_key("retry-after"))
+        };
+        assert_eq!(of(json!(null), false), (503, true));
+        assert_eq!(of(json!({"b": null}), true), (503, true));
+        assert_eq!(of(json!({"a": 1, "b": null}), true), (200, false));
     }
 }

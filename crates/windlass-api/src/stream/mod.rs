@@ -88,7 +88,7 @@ struct StreamQuery {
         (status = 200, description = "events, without end", body = String, content_type = "text/event-stream"),
         (status = 400, description = "the question makes no sense", body = ErrorBody),
         (status = 404, description = "there is no such index or event", body = ErrorBody),
-        (status = 503, description = "too many streams are open", body = ErrorBody),
+        (status = 503, description = "too many streams are open, or the database does not answer", body = ErrorBody),
     ))]
 pub(crate) async fn stream(
     State(state): State<ApiState>,

@@ -122,6 +122,18 @@ impl Tables for Meanwhile {
     async fn sum_rows(&self, query: &SumQuery) -> StoreResult<Vec<SumGroup>> {
         self.store.sum_rows(query).await
     }
+
+    async fn column_indexes(&self, table: &Identifier) -> StoreResult<Vec<Identifier>> {
+        self.store.column_indexes(table).await
+    }
+
+    async fn create_column_index(&self, table: &Identifier, column: &Identifier) -> StoreResult<bool> {
+        self.store.create_column_index(table, column).await
+    }
+
+    async fn drop_column_index(&self, table: &Identifier, column: &Identifier) -> StoreResult<bool> {
+        self.store.drop_column_index(table, column).await
+    }
 }
 
 async fn store_with_table() -> (SqliteStore, Arc<TableSpec>) {

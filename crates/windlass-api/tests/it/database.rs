@@ -51,12 +51,18 @@ impl Database {
     }
 
     async fn schema() -> Self {
+        Self::at(&url()).await
+    }
+
+    /// A fresh schema of the server that is reached at another address, such as a relay's.
+    pub(crate) async fn behind(address: &str) -> Self {
+        Self::at(&format!("{}?sslmode=disable", url().replace(&server_address(), address))).await
+    }
+
+    async fn at(url: &str) -> Self {
         let schema = fresh_schema();
-        let options = PostgresOptions {
-            schema: Some(schema.clone()),
-            max_connections: 4,
-            ..PostgresOptions::new(url())
-        };
+        let options =
+            PostgresOptions { schema: Some(schema.clone()), max_connections: 4, ..PostgresOptions::new(url) };
         let store = PostgresStore::open(options).await.expect("the server is up");
         Self { store: Arc::new(store), place: Place::Schema(schema) }
     }
@@ -78,6 +84,15 @@ fn url() -> String {
         "WINDLASS_TEST_POSTGRES_URL is not set; \
          hint: scripts/with-services --only postgres cargo nextest run -p windlass-api",
     )
+}
+
+/// Host and port of the server.
+pub(crate) fn server_address() -> String {
+    let config: tokio_postgres::Config = url().parse().unwrap();
+    let tokio_postgres::config::Host::Tcp(host) = &config.get_hosts()[0] else {
+        panic!("the test server is reached over TCP")
+    };
+    format!("{host}:{}", config.get_ports()[0])
 }
 
 impl Drop for Database {

@@ -36,7 +36,10 @@ async fn another_address_than_loopback_has_to_be_allowed() {
 
 #[tokio::test]
 async fn more_requests_than_there_is_room_for_are_told_to_come_back() {
-    let app = App::with(Kind::Sqlite, |options, _| options.concurrent_requests = 0).await;
+    let app = App::with(Kind::Sqlite, |options, _| {
+        (options.concurrent_requests, options.queue_timeout) = (0, Duration::ZERO);
+    })
+    .await;
     let response = app.client.get(app.url("/api/v1/indexes")).send().await.unwrap();
     assert_eq!(
         (response.status().as_u16(), &response.headers()["retry-after"]),

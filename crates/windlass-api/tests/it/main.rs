@@ -11,5 +11,6 @@ mod host;
 mod limits;
 mod openapi;
 mod pay;
+mod relay;
 mod rows;
 mod wire;

@@ -104,6 +104,9 @@ pub struct CollectedChain {
 pub struct Halt {
     /// The lowest stored block that is no longer on the chain.
     pub block: BlockRef,
+    /// The newest stored block that the chain still has: where an operator can go back to.
+    #[serde(default)]
+    pub rewind_to: Option<u64>,
     /// In words.
     pub reason: String,
 }

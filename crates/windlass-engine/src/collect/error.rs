@@ -33,12 +33,17 @@ pub enum CollectError {
     #[error(transparent)]
     Name(#[from] NameError),
     /// A block that was final is no longer on the chain.
-    #[error("chain {chain} no longer has block {block}, which was final: collecting it has stopped")]
+    #[error(
+        "chain {chain} no longer has block {block}, which was final: collecting it has stopped{}",
+        way_back(*rewind_to)
+    )]
     FinalityViolated {
         /// The chain.
         chain: ChainId,
         /// The lowest stored block that is gone.
         block: BlockRef,
+        /// The newest stored block that the chain still has, where it was looked for.
+        rewind_to: Option<u64>,
     },
     /// Somebody else is repairing the chain, or takes it back.
     #[error("another process is repairing or rewinding chain {chain}")]
@@ -68,6 +73,13 @@ pub enum CollectError {
     /// The outcome of a range could be written neither as done nor as failed.
     #[error("what became of a range could not be written: {0}")]
     Unwritten(StoreError),
+}
+
+/// Where to go back to, as a message ends.
+fn way_back(rewind_to: Option<u64>) -> String {
+    rewind_to.map_or_else(String::new, |block| {
+        format!("; block {block} is the newest stored one that the chain still has")
+    })
 }
 
 impl CollectError {

@@ -17,6 +17,7 @@
 //! | [`names`] | under which names all this is stored |
 //! | [`ledger`] | the plan and the cursors as they stand in the store |
 //! | [`compare`] | what is stored against what the chain says |
+//! | [`rewind`], `rewind_target` | an operator's way back, and how far it goes |
 //! | `routing` | what sorts logs into tables |
 //! | `evidence` | whether what is stored of a block stays |
 //! | [`doubts`] | blocks that nobody can tell about, kept to be asked about again |
@@ -48,6 +49,7 @@ pub mod names;
 mod persist;
 mod resolve;
 pub mod rewind;
+mod rewind_target;
 mod routing;
 pub mod sight;
 pub mod verify;

@@ -9,3 +9,4 @@ mod collect;
 mod database;
 mod devnet;
 mod pay;
+mod table_indexes;

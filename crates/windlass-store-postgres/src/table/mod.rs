@@ -6,10 +6,12 @@
 //! | `write` | rows in and out, within a commit |
 //! | `growth` | how many rows each table has, written last |
 //! | `question`, `read` | questions as SQL, and what is read |
+//! | `index` | indexes of columns |
 //! | `param`, `exact` | values as parameters, and wide integers as NUMERIC |
 
 mod exact;
 mod growth;
+mod index;
 mod param;
 mod question;
 mod read;
@@ -49,7 +51,10 @@ impl Tables for PostgresStore {
     }
 
     async fn rows(&self, query: &RowQuery) -> StoreResult<Vec<EventRow>> {
-        self.read(query, |tx, query| Box::pin(read::rows(tx, query))).await
+        if question::is_by_key(query) {
+            return self.read(query, |tx, query| Box::pin(read::rows(tx, query))).await;
+        }
+        self.scan(query, |tx, query| Box::pin(read::rows(tx, query))).await
     }
 
     async fn count_rows(&self, table: &Identifier, conditions: &[Condition]) -> StoreResult<u64> {
@@ -64,5 +69,27 @@ impl Tables for PostgresStore {
 
     async fn sum_rows(&self, query: &SumQuery) -> StoreResult<Vec<SumGroup>> {
         self.scan(query, |tx, query| Box::pin(read::totals(tx, query))).await
+    }
+
+    async fn column_indexes(&self, table: &Identifier) -> StoreResult<Vec<Identifier>> {
+        self.read(table, |tx, table| Box::pin(index::list(tx, table))).await
+    }
+
+    async fn create_column_index(&self, table: &Identifier, column: &Identifier) -> StoreResult<bool> {
+        self.require_indexable(table, column).await?;
+        index::create(self, table, column).await.map_err(|fault| fault.explain(&self.inner.place))
+    }
+
+    async fn drop_column_index(&self, table: &Identifier, column: &Identifier) -> StoreResult<bool> {
+        self.require_indexable(table, column).await?;
+        index::drop(self, table, column).await.map_err(|fault| fault.explain(&self.inner.place))
+    }
+}
+
+impl PostgresStore {
+    /// Refuses an index of a column that cannot have one.
+    async fn require_indexable(&self, table: &Identifier, column: &Identifier) -> StoreResult<()> {
+        let spec = self.read(table, |tx, table| Box::pin(registry::require(tx, table))).await?;
+        spec.require_indexable(column)
     }
 }

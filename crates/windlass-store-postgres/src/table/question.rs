@@ -13,6 +13,16 @@ pub(super) struct Question<'a> {
     pub(super) values: Vec<Bound<'a>>,
 }
 
+/// Whether a page is found by the table's key, or by the index of a column that is to have
+/// one value: then one plan suits every value.
+pub(super) fn is_by_key(query: &RowQuery) -> bool {
+    let is_by_key = |condition: &Condition| match condition.place {
+        Place::Block => condition.comparison != Comparison::IsNot,
+        _ => condition.comparison == Comparison::Is && condition.values.len() == 1,
+    };
+    query.conditions.iter().all(is_by_key)
+}
+
 /// A page of rows: it begins behind a key, wherever that is, by the table's own order.
 pub(super) fn page<'a>(table: &TableSpec, query: &'a RowQuery, limit: u32) -> StoreResult<Question<'a>> {
     let columns: String = table.columns.iter().map(|column| format!(", {}", column.name.quoted())).collect();
@@ -85,13 +95,16 @@ impl<'a> Question<'a> {
         let Condition { place, comparison, values } = condition;
         let column = quoted(place);
         let kind = place.kind(table)?;
+        let is_one = *comparison == Comparison::Is && values.len() == 1;
         let single = match comparison {
-            Comparison::Is | Comparison::IsNot => param::list(kind, values.iter()),
+            // The rows of one value come in the order of its index; those of several do not.
+            Comparison::Is | Comparison::IsNot if !is_one => param::list(kind, values.iter()),
             // That there is one value was checked.
             _ => values.first().map_or_else(|| param::list(kind, [].iter()), param::one),
         };
         let value = self.bind(single);
         Ok(match comparison {
+            Comparison::Is if is_one => format!("{column} = {value}"),
             Comparison::Is => format!("{column} = ANY ({value})"),
             Comparison::IsNot => format!("{column} <> ALL ({value})"),
             Comparison::Above => format!("{column} > {value}"),

@@ -8,6 +8,7 @@ mod postgres_conformance;
 mod postgres_connect;
 mod postgres_drop_queue;
 mod postgres_event;
+mod postgres_index;
 mod postgres_instances;
 mod postgres_lock;
 mod postgres_lost;

@@ -7,8 +7,10 @@
 //! | `question`, `read` | questions as SQL, and what is read |
 //! | `exact` | wide integers as bytes that sort as they do |
 //! | `sum` | totals beyond 64 bits |
+//! | `index` | indexes of columns |
 
 mod exact;
+mod index;
 mod question;
 mod read;
 mod registry;
@@ -66,5 +68,21 @@ impl Tables for SqliteStore {
     async fn sum_rows(&self, query: &SumQuery) -> StoreResult<Vec<SumGroup>> {
         let query = query.clone();
         self.read(move |tx| read::totals(tx, &query)).await
+    }
+
+    async fn column_indexes(&self, table: &Identifier) -> StoreResult<Vec<Identifier>> {
+        let table = table.clone();
+        self.read(move |tx| index::list(tx, &table)).await
+    }
+
+    /// Holds up whoever else writes for as long as it takes.
+    async fn create_column_index(&self, table: &Identifier, column: &Identifier) -> StoreResult<bool> {
+        let (table, column) = (table.clone(), column.clone());
+        self.write(Durability::Full, move |tx| index::create(tx, &table, &column)).await
+    }
+
+    async fn drop_column_index(&self, table: &Identifier, column: &Identifier) -> StoreResult<bool> {
+        let (table, column) = (table.clone(), column.clone());
+        self.write(Durability::Full, move |tx| index::drop(tx, &table, &column)).await
     }
 }

@@ -115,7 +115,7 @@ mod tests {
     use windlass_testkit::make;
 
     use super::*;
-    use crate::table::{registry, sum};
+    use crate::table::{index, registry, sum};
     use crate::writer::Tx;
 
     const BLOCKS: u64 = 20_000;
@@ -155,6 +155,27 @@ mod tests {
                 assert!(deep < 2 * first, "{order:?} behind {block}: {deep} steps, not {first}");
             }
         }
+    }
+
+    #[test]
+    fn a_page_of_one_value_is_read_from_its_index_alone() {
+        let table = make::table("t", 1);
+        let connection = filled(&table);
+        let instances = Instances::default();
+        let tx = Tx::new(&connection, Timestamp::from_ms(0), &instances);
+        // Only every seventh number is there, so each value has one row.
+        let is = Condition {
+            place: Place::Column(make::identifier("small")),
+            comparison: Comparison::Is,
+            values: vec![Value::Integer(7 * 15_000 - 20)],
+        };
+        let query = RowQuery { conditions: vec![is], ..make::page("t", 100) };
+        let (before, rows) = cost(&connection, page(&table, &query, 100));
+        assert_eq!(rows, 1);
+        index::create(&tx, &table.name, &make::identifier("small")).expect("an index");
+        let (after, rows) = cost(&connection, page(&table, &query, 100));
+        assert_eq!(rows, 1);
+        assert!(after < 500 && after < before / 100, "{after} steps, not {before}");
     }
 
     #[test]

@@ -176,6 +176,14 @@ macro_rules! conformance {
                 all_conditions_are_met_together_and_page_by_page
                 questions_that_do_not_fit_are_refused
             }
+            column_indexes {
+                an_index_is_made_once_listed_and_dropped
+                an_index_changes_no_answer
+                what_cannot_have_an_index_is_refused
+                a_dropped_table_takes_its_indexes_along
+                rows_are_written_while_an_index_is_made
+                an_index_that_many_make_at_once_is_there_once
+            }
             sums {
                 totals_pass_256_bits
                 a_total_of_nothing_is_zero

@@ -14,6 +14,7 @@ pub mod audit_log;
 pub mod batches;
 mod cases;
 pub mod claim;
+pub mod column_indexes;
 pub mod complete;
 pub mod crash;
 pub mod cursors;

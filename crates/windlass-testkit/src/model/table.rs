@@ -1,8 +1,8 @@
 //! Typed tables: rows in maps, and questions answered by looking at each of them.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use alloy_primitives::{Signed, U512};
@@ -27,6 +27,7 @@ type I512 = Signed<512, 8>;
 pub(crate) struct Table {
     spec: Arc<TableSpec>,
     rows: BTreeMap<RowKey, EventRow>,
+    indexed: BTreeSet<Identifier>,
 }
 
 impl Model {
@@ -39,7 +40,10 @@ impl Model {
                 None => {
                     check_room(next.len())?;
                     made.push(spec.name.clone());
-                    next.insert(spec.name.clone(), Table { spec: spec.clone(), rows: BTreeMap::new() });
+                    next.insert(
+                        spec.name.clone(),
+                        Table { spec: spec.clone(), rows: BTreeMap::new(), indexed: BTreeSet::new() },
+                    );
                 }
                 Some(stored) if stored.spec.holds_same(spec) => self.tally.hit("known table asked for again"),
                 Some(stored) => {
@@ -50,6 +54,31 @@ impl Model {
         }
         self.tables = next;
         Ok(made)
+    }
+
+    /// The table and one of its columns, which must be there.
+    fn indexable(&mut self, name: &Identifier, column: &Identifier) -> StoreResult<&mut Table> {
+        let table = self.tables.get_mut(name).ok_or_else(|| StoreError::TableMissing(name.clone()))?;
+        table.spec.require_indexable(column)?;
+        Ok(table)
+    }
+
+    pub(crate) fn column_indexes(&mut self, name: &Identifier) -> StoreResult<Vec<Identifier>> {
+        let table = self.tables.get(name).ok_or_else(|| StoreError::TableMissing(name.clone()))?;
+        let columns = table.spec.columns.iter().map(|column| column.name.clone());
+        Ok(columns.filter(|column| table.indexed.contains(column)).collect())
+    }
+
+    pub(crate) fn create_column_index(
+        &mut self,
+        name: &Identifier,
+        column: &Identifier,
+    ) -> StoreResult<bool> {
+        Ok(self.indexable(name, column)?.indexed.insert(column.clone()))
+    }
+
+    pub(crate) fn drop_column_index(&mut self, name: &Identifier, column: &Identifier) -> StoreResult<bool> {
+        Ok(self.indexable(name, column)?.indexed.remove(column))
     }
 
     pub(crate) fn drop_table(&mut self, name: &Identifier) -> bool {

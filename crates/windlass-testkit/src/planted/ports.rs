@@ -206,6 +206,18 @@ impl Tables for Planted {
     async fn sum_rows(&self, query: &SumQuery) -> StoreResult<Vec<SumGroup>> {
         self.inner.sum_rows(query).await
     }
+
+    async fn column_indexes(&self, table: &Identifier) -> StoreResult<Vec<Identifier>> {
+        self.inner.column_indexes(table).await
+    }
+
+    async fn create_column_index(&self, table: &Identifier, column: &Identifier) -> StoreResult<bool> {
+        self.inner.create_column_index(table, column).await
+    }
+
+    async fn drop_column_index(&self, table: &Identifier, column: &Identifier) -> StoreResult<bool> {
+        self.inner.drop_column_index(table, column).await
+    }
 }
 
 #[async_trait]

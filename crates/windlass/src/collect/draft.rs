@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use windlass_core::abi::{EventShape, MAX_ABI_BYTES};
-use windlass_core::chain::{Address, ChainId};
+use windlass_core::chain::{Address, B256, ChainId};
 use windlass_core::code::Code;
 use windlass_core::index::{Contracts, IndexSpec, Start};
 use windlass_core::plan::MAX_SOURCES;
@@ -77,6 +77,16 @@ impl Draft {
     /// Its events.
     pub(crate) fn events(&self) -> impl Iterator<Item = &EventShape> {
         self.spec.events.iter().map(|(event, _)| event)
+    }
+
+    /// The events that its contracts themselves emit, each with the topic of its logs: of a
+    /// factory, the event that tells of what it creates. Anonymous events have no topic.
+    pub(crate) fn emitted(&self) -> Vec<(String, B256)> {
+        let topic = |event: &EventShape| Some((event.signature().to_owned(), event.topic0()?));
+        match &self.spec.contracts {
+            Contracts::Fixed(_) => self.events().filter_map(topic).collect(),
+            Contracts::Created { event, .. } => topic(event).into_iter().collect(),
+        }
     }
 
     /// Every event with who emits it; of factories also the event that tells of what they create.

@@ -8,6 +8,7 @@
 //! | [`preflight`], [`hurdle`] | what is checked before anything is written, and what may stand in the way |
 //! | [`retry`] | asks again what endpoints refuse in passing |
 //! | [`change`] | whether what is configured fits what is stored |
+//! | [`sample`] | which events a contract's first logs are of |
 //! | [`prepare`] | tables, first blocks, and what the loops run on |
 //! | [`drop`] | takes away what was collected |
 //! | [`ledger`] | a chain's plan as it stands in the store |
@@ -29,4 +30,5 @@ pub(crate) mod preflight;
 pub(crate) mod prepare;
 pub(crate) mod progress;
 pub(crate) mod retry;
+pub(crate) mod sample;
 pub(crate) mod view;

@@ -32,6 +32,28 @@ impl Access {
     }
 }
 
+/// How many connections the API has to a PostgreSQL server: those of the loops are not
+/// lent to it, so that neither waits for the other.
+const API_CONNECTIONS: u32 = windlass_api::limits::DEFAULT_CONCURRENT_REQUESTS as u32;
+
+/// Opens what the API reads: the same database, over connections of its own. A SQLite
+/// store has readers apart from its writer already.
+pub(crate) async fn open_for_api(
+    database: &Database,
+    store: &Arc<dyn Store>,
+) -> Result<Arc<dyn Store>, Failure> {
+    match locate(database)? {
+        Location::Sqlite(_) => Ok(Arc::clone(store)),
+        Location::Postgres(url) => {
+            let options = PostgresOptions {
+                max_connections: API_CONNECTIONS,
+                ..PostgresOptions::new(url.expose_secret())
+            };
+            Ok(Arc::new(PostgresStore::open(options).await?))
+        }
+    }
+}
+
 /// Opens the configured store.
 pub(crate) async fn open(database: &Database, access: Access) -> Result<Arc<dyn Store>, Failure> {
     match locate(database)? {

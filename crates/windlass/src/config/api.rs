@@ -6,12 +6,19 @@ use std::net::SocketAddr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use super::origin::Origin;
+use super::problem::Problem;
+use super::sections::Config;
+use super::tree::{self, Table};
+
 /// The HTTP interface.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Api {
     /// The address and port it listens on.
     pub(crate) listen: Listen,
+    /// Whether it may listen beyond this machine. What was collected is then open to everybody who reaches the port; payouts still take a key.
+    pub(crate) public: bool,
     /// Names of hosts under which it answers besides `localhost`, such as that of a proxy in front.
     pub(crate) hosts: Vec<Host>,
 }
@@ -47,8 +54,26 @@ impl JsonSchema for Host {
     }
 }
 
-/// A loopback address with a port. Anything else would be open to the network
-/// without authentication.
+impl Api {
+    /// Whether somebody on another machine can reach it.
+    pub(crate) fn is_remote(&self) -> bool {
+        !self.listen.0.ip().is_loopback()
+    }
+}
+
+/// Refuses an address that is open to the network unless `public` says so.
+pub(crate) fn check(config: &Config, table: &Table) -> Option<Problem> {
+    if !config.api.is_remote() || config.api.public {
+        return None;
+    }
+    let path = ["api".to_owned(), "listen".to_owned()];
+    let origin = tree::nearest(table, &path).map_or(Origin::Default, |node| node.origin.clone());
+    let message = format!("`{}` is open to the network, and reading takes no key", config.api.listen.0);
+    let hint = "`api.public = true` allows it; otherwise listen on 127.0.0.1";
+    Some(Problem::new(origin, path.join("."), message).hint(Some(hint.to_owned())))
+}
+
+/// An address with a port. Only a loopback address is accepted unless `public` is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct Listen(pub(crate) SocketAddr);
@@ -62,14 +87,9 @@ impl Default for Listen {
 impl TryFrom<String> for Listen {
     type Error = String;
     fn try_from(text: String) -> Result<Self, String> {
-        let address: SocketAddr = text
-            .parse()
-            .map_err(|_| format!("an address and port is written `127.0.0.1:9999`, not `{text}`"))?;
-        if !address.ip().is_loopback() {
-            return Err(format!(
-                "`{address}` is open to the network; without authentication only 127.0.0.1 is allowed"
-            ));
-        }
+        let address = text.parse();
+        let address =
+            address.map_err(|_| format!("an address and port is written `127.0.0.1:9999`, not `{text}`"))?;
         Ok(Self(address))
     }
 }
@@ -93,6 +113,7 @@ impl JsonSchema for Listen {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{file, typed};
 
     #[test]
     fn a_host_is_a_name_alone() {
@@ -107,12 +128,31 @@ mod tests {
     }
 
     #[test]
-    fn only_loopback_is_listened_on() {
-        for text in ["127.0.0.1:0", "[::1]:80", "127.0.0.1:65535"] {
+    fn an_address_has_a_port() {
+        for text in ["127.0.0.1:0", "[::1]:80", "127.0.0.1:65535", "0.0.0.0:80"] {
             assert!(Listen::try_from(text.to_owned()).is_ok(), "{text}");
         }
-        for text in ["0.0.0.0:80", "[::]:80", "192.168.1.1:80", "localhost:80", "80", "127.0.0.1:65536"] {
+        for text in ["localhost:80", "80", "127.0.0.1:65536", "0.0.0.0"] {
             assert!(Listen::try_from(text.to_owned()).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn an_address_beyond_loopback_takes_public() {
+        let problem = |listen: &str, public: &str| {
+            let text = format!("[api]\nlisten = '{listen}'\n{public}\n");
+            let table = file::parse(std::path::Path::new("w.toml"), &text).table;
+            let (config, _) = typed::read(table.clone());
+            check(&config, &table).map(|problem| problem.to_string())
+        };
+        for listen in ["0.0.0.0:80", "[::]:80", "192.168.1.1:80"] {
+            let refused = problem(listen, "").expect("refused");
+            assert!(refused.starts_with("w.toml:2: api.listen: "), "{refused}");
+            assert!(refused.contains("`api.public = true`"), "{refused}");
+            assert_eq!(problem(listen, "public = false"), Some(refused));
+            assert_eq!(problem(listen, "public = true"), None);
+        }
+        assert_eq!(problem("127.0.0.1:80", ""), None);
+        assert_eq!(problem("[::1]:80", "public = true"), None);
     }
 }

@@ -14,7 +14,7 @@ use super::problem::Problem;
 use super::sections::Config;
 use super::tree::{self, Content, Node, Table};
 use super::words;
-use super::{index, pay, signer};
+use super::{api, index, pay, signer};
 
 /// The most sections of one kind, such as chains or indexes.
 pub(crate) const MAX_NAMED: usize = 1_000;
@@ -210,6 +210,7 @@ pub(crate) fn check(config: &Config, table: &Table) -> Vec<Problem> {
             problems.push(Problem::new(origin, path.join("."), message));
         }
     }
+    problems.extend(api::check(config, table));
     problems.extend(index::check::check(config, table));
     problems.extend(signer::check(config, table));
     problems.extend(pay::check::check(config, table));

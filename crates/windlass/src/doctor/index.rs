@@ -1,7 +1,9 @@
-//! Indexes: their contracts are there, and the logs of their first block can be had.
+//! Indexes: their contracts are there, the logs of their first block can be had, and their
+//! events are among the first logs.
 
 use futures_util::{StreamExt, stream};
 use windlass_core::chain::Address;
+use windlass_core::code::Code;
 use windlass_core::index::Start;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{BlockTag, ChainErrorKind, ChainReader, LogFilter, LogSpan};
@@ -12,6 +14,7 @@ use crate::collect::draft::Draft;
 use crate::collect::endpoints::Endpoints;
 use crate::collect::preflight;
 use crate::collect::retry::{RetryingReader, retrying};
+use crate::collect::sample::{self, Sample};
 use crate::config::Config;
 use crate::failure::Failure;
 
@@ -39,6 +42,7 @@ pub(super) async fn examine(config: &Config, progress: &Progress) -> Vec<Finding
         if retrying(|| endpoints.check_chain()).await.is_ok() {
             findings.push(contracts(&subject, &endpoints, &draft).await);
             findings.push(first_logs(&subject, &endpoints, &draft).await);
+            findings.extend(signatures(&subject, &endpoints, &draft).await);
         }
     }
     findings
@@ -68,6 +72,18 @@ async fn contracts(subject: &str, endpoints: &Endpoints, draft: &Draft) -> Findi
         }
         all => Finding::ok(subject, format!("all {} contracts are there", all.len())),
     }
+}
+
+/// Events that none of the contract's first logs is of. Trouble with endpoints was told before.
+async fn signatures(subject: &str, endpoints: &Endpoints, draft: &Draft) -> Vec<Finding> {
+    let Start::Block(start) = draft.start() else { return Vec::new() };
+    let Ok(sample) = Sample::read(&*endpoints.pool, draft, start).await else { return Vec::new() };
+    let unseen = sample.unseen(draft).into_iter();
+    let warning = |message| Finding {
+        code: Some(Code::EventUnseen.as_str()),
+        ..Finding::warning(subject, message, sample::HINT)
+    };
+    unseen.map(warning).collect()
 }
 
 /// Whether the endpoints still have the logs of the first block: a pruned node does not.

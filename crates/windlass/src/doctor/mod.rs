@@ -3,6 +3,7 @@
 //! Each check yields [`Finding`]s: ok, warning or failure, with a hint. A check
 //! that cannot be made because an earlier one failed is left out.
 
+mod api;
 mod archive;
 mod chain;
 mod database;
@@ -39,6 +40,7 @@ pub(crate) async fn examine(loaded: Result<Loaded, Failure>) -> Report {
     let database = database::examine(&loaded.config.database).await;
     report.findings.extend(database.findings);
     report.findings.extend(disk::examine(&loaded.config.database));
+    report.findings.extend(api::examine(&loaded.config.api));
     report.findings.extend(chain::examine(&loaded.config.chain, database.ahead_ms, &progress).await);
     report.findings.extend(index::examine(&loaded.config, &progress).await);
     report

@@ -16,6 +16,7 @@ use windlass_engine::collect::verify::Verifier;
 use windlass_engine::supervise::Supervisor;
 
 use super::gate::{Gate, Refusal};
+use super::signatures::Signatures;
 use crate::collect::draft::Draft;
 use crate::collect::endpoints::Endpoints;
 use crate::collect::hurdle::Hurdle;
@@ -143,6 +144,18 @@ impl ChainCrew {
         supervisor.spawn(format!("health of {name}"), |shutdown| async move {
             if let Some(chain) = opened(ready, &shutdown).await {
                 Reporter::new(chain).run(shutdown).await;
+            }
+            Ok(())
+        });
+        let signatures = Signatures {
+            store: gate.store.clone(),
+            endpoints: gate.endpoints.clone(),
+            drafts: gate.drafts.clone(),
+        };
+        let waiting = gate.ready.subscribe();
+        supervisor.spawn(format!("signatures of {name}"), |shutdown| async move {
+            if opened(waiting, &shutdown).await.is_some() {
+                shutdown.run_until_cancelled(signatures.check()).await;
             }
             Ok(())
         });

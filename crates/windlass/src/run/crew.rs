@@ -10,6 +10,7 @@ use windlass_api::ports::Readiness;
 use windlass_api::{Api, ApiOptions, ApiParts, PayoutParts};
 use windlass_core::store::Store;
 use windlass_engine::supervise::Supervisor;
+use windlass_engine::table_indexes::{TableIndexOptions, TableIndexes, WantedIndexes};
 use windlass_engine::upkeep::Upkeep;
 
 use super::RunOptions;
@@ -41,6 +42,8 @@ pub(super) struct Crew {
     api: Option<Api>,
     watcher: Option<Watcher>,
     has_upkeep: bool,
+    /// The columns that have a database index.
+    indexes: WantedIndexes,
 }
 
 impl Crew {
@@ -66,8 +69,9 @@ impl Crew {
         let api = match &watcher {
             Some(watcher) if plays(Role::Api) => {
                 let told = Told::new(watcher.subscribe(), collected.clone());
-                let payouts = pay::desk(paying.as_ref(), config, store.clone()).await?;
-                Some(bind(config, store.clone(), told, (payouts, pay_watcher.as_ref())).await?)
+                let served = store::open_for_api(&config.database, &store).await?;
+                let payouts = pay::desk(paying.as_ref(), config, served.clone()).await?;
+                Some(bind(config, served, told, (payouts, pay_watcher.as_ref())).await?)
             }
             _ => None,
         };
@@ -78,7 +82,9 @@ impl Crew {
             None => None,
         };
         let has_upkeep = plays(Role::Upkeep);
-        Ok(Self { store, refusal, chains, pay, pay_watcher, collected, api, watcher, has_upkeep })
+        let indexes = config.index.iter();
+        let indexes = indexes.map(|(name, index)| (name.identifier().clone(), index.index.clone())).collect();
+        Ok(Self { store, refusal, chains, pay, pay_watcher, collected, api, watcher, has_upkeep, indexes })
     }
 
     /// Says what is about to run, and where.
@@ -100,6 +106,12 @@ impl Crew {
         }
         if let Some(api) = &self.api {
             tracing::info!(url = api.url(), "serving what was collected");
+            if options.config.api.is_remote() {
+                tracing::warn!(
+                    listen = %api.address(),
+                    "`api.public` is true: everybody who reaches this address reads what was collected, without a key; payouts take a key"
+                );
+            }
         }
         if options.roles.contains(&Role::Collect) && self.chains.is_empty() {
             tracing::warn!("no index is configured: nothing is collected; `windlass index add` adds one");
@@ -131,6 +143,8 @@ impl Crew {
             });
         }
         if self.has_upkeep {
+            let indexes = TableIndexes::new(self.store.clone(), TableIndexOptions::new(self.indexes));
+            supervisor.spawn("indexes", |shutdown| async move { Ok(indexes.run(shutdown).await?) });
             let upkeep = Upkeep::new(self.store);
             supervisor.spawn("upkeep", |shutdown| async move { Ok(upkeep.run(shutdown).await?) });
         }
@@ -160,7 +174,8 @@ async fn bind(
         ..ApiParts::new(store)
     };
     let hosts = config.api.hosts.iter().map(|host| host.0.clone()).collect();
-    let options = ApiOptions { listen: config.api.listen.0, hosts, ..ApiOptions::default() };
+    let (listen, allow_remote) = (config.api.listen.0, config.api.public);
+    let options = ApiOptions { listen, allow_remote, hosts, ..ApiOptions::default() };
     Api::bind(options, parts).await.map_err(|error| {
         let source = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
         Failure::coded(error.code(), format_args!("{error}{source}"))

@@ -12,6 +12,7 @@
 //! | `probe` | whether the store can be written |
 //! | `chain` | the loops of one chain |
 //! | `pay` | the loops that pay |
+//! | `signatures` | whether a chain's contracts emit what is collected |
 //! | `gate` | where a chain waits until it can be collected |
 
 mod chain;
@@ -20,6 +21,7 @@ mod gate;
 mod pay;
 mod probe;
 pub(crate) mod role;
+mod signatures;
 mod wanted;
 
 use std::sync::PoisonError;

@@ -7,6 +7,7 @@ use crate::binary::{Folder, hide_numbers};
 
 /// Takes any port, since many of these run at a time.
 const FREE_PORT: &str = "api.listen = '127.0.0.1:0'";
+const PUBLIC: &str = "api.listen = '0.0.0.0:0'\napi.public = true";
 
 #[test]
 fn signals_end_it_cleanly() {
@@ -43,6 +44,27 @@ fn it_says_what_it_does() {
     running.wait_for("no index is configured");
     running.signal("TERM");
     assert_eq!(running.end().0.code(), Some(0));
+}
+
+/// Whoever opens the API to the network is told so, at the start and by the doctor.
+#[test]
+fn an_api_beyond_loopback_is_served_and_said_plainly() {
+    let folder = Folder::with_config(PUBLIC);
+    let mut running = folder.start(&["run"]);
+    let line = running.wait_for("serving what was collected");
+    let port = line.rsplit(':').next().map(|rest| rest.trim_end_matches(|c: char| !c.is_ascii_digit()));
+    let port: u16 = port.and_then(|port| port.parse().ok()).unwrap_or_else(|| panic!("a port in {line}"));
+    running.wait_for("`api.public` is true: everybody who reaches this address reads");
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+    // A container's port is reached under any name.
+    stream.write_all(b"GET /healthz HTTP/1.0\r\nHost: windlass.example\r\n\r\n").expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.starts_with("HTTP/1.0 200") || answer.starts_with("HTTP/1.1 200"), "{answer}");
+    running.signal("TERM");
+    assert_eq!(running.end().0.code(), Some(0));
+    let doctor = folder.run(&["doctor"]);
+    assert!(doctor.stdout.contains("without a key; payouts take a key"), "{}", doctor.shown());
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! `/fees`: shape, clamps, bodies, order, and pages however deep.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use windlass_api::{ApiOptions, ApiParts};
 use windlass_core::chain::{Address, U256};
 use windlass_core::commit::Write;
 use windlass_core::table::{Rows, Value as Cell};
@@ -96,12 +99,15 @@ pub(super) async fn a_chain_that_is_no_number_is_refused(kind: Kind) {
     }
 }
 
-pub(super) async fn whatever_goes_wrong_looks_the_same(kind: Kind) {
+pub(super) async fn what_may_pass_is_503_and_says_so(kind: Kind) {
     let app = App::spawn(kind).await;
     app.store.close().await;
-    assert_eq!(app.get("/fees").await, (500, json!({"error": "Internal server error"})));
-    let app = App::with(kind, |options, _| options.concurrent_requests = 0).await;
-    assert_eq!(app.get("/fees").await, (500, json!({"error": "Internal server error"})));
+    assert_eq!(app.get("/fees").await, (503, json!({"error": "the database cannot be reached"})));
+    let full = |options: &mut ApiOptions, _: &mut ApiParts| {
+        (options.concurrent_requests, options.queue_timeout) = (0, Duration::ZERO);
+    };
+    let app = App::with(kind, full).await;
+    assert_eq!(app.get("/fees").await, (503, json!({"error": "too many requests at once"})));
 }
 
 pub(super) async fn only_tables_of_the_event_on_the_chain_are_served(kind: Kind) {

@@ -6,12 +6,15 @@
 //! | `sum` | totals, exact |
 //! | `fees` | `/fees`, as its users know it |
 //! | `indexes` | the list of indexes |
+//! | `crowd` | many clients at once |
+//! | `postgres_outage` | a PostgreSQL server that goes away and comes back |
 //! | `graphql` | the same in GraphQL |
 //! | `payout_access` | who may do what with payouts |
 //! | `payout_create`, `payout_act`, `payout_read` | payouts in JSON |
 //! | `payout_graphql` | payouts in GraphQL |
 //! | `stream`, `resume`, `reorg` | events and retractions as they come; `reader` hears them |
 
+mod crowd;
 mod events;
 mod fees;
 mod graphql;
@@ -21,6 +24,7 @@ mod payout_act;
 mod payout_create;
 mod payout_graphql;
 mod payout_read;
+mod postgres_outage;
 mod reader;
 mod reorg;
 mod resume;
@@ -76,10 +80,14 @@ on_both_stores! {
         a_fee_has_the_shape_that_its_users_know
         every_clamp_is_the_reference_s
         a_chain_that_is_no_number_is_refused
-        whatever_goes_wrong_looks_the_same
+        what_may_pass_is_503_and_says_so
         only_tables_of_the_event_on_the_chain_are_served
         fees_of_several_tables_come_in_one_order
         a_deep_page_is_the_page_that_walking_would_find
+    }
+    crowd {
+        two_hundred_clients_get_their_answer_or_a_time_to_come_back
+        clients_beyond_the_queue_are_told_to_come_back
     }
     indexes {
         indexes_are_listed_with_tables_and_progress

@@ -48,8 +48,10 @@ impl Follower {
 
     /// Notes that collecting has stopped, so that everybody knows; deletes nothing.
     async fn stand_still(&self, step: &Step, violation: CollectError) -> Result<CollectError, CollectError> {
-        let CollectError::FinalityViolated { block, .. } = &violation else { return Ok(violation) };
-        let halt = Halt { block: *block, reason: violation.to_string() };
+        let CollectError::FinalityViolated { chain, block, .. } = violation else { return Ok(violation) };
+        let rewind_to = self.chain.rewind_target(block).await?;
+        let violation = CollectError::FinalityViolated { chain, block, rewind_to };
+        let halt = Halt { block, rewind_to, reason: violation.to_string() };
         if self.chain.halt().await?.as_ref() != Some(&halt) {
             let key = self.chain.names.halt.clone();
             let text = serde_json::to_string(&halt).map_err(|error| CollectError::strange(&key, error))?;

@@ -291,7 +291,7 @@ mod tests {
         let (pulse, begun) = (Pulse::default(), Instant::now());
         let chain = windlass_core::chain::ChainId::new(1).expect("an id");
         let block = BlockRef { number: 1, hash: B256::ZERO };
-        pulse.followed(begun, Some(&CollectError::FinalityViolated { chain, block }));
+        pulse.followed(begun, Some(&CollectError::FinalityViolated { chain, block, rewind_to: None }));
         let fenced = StoreError::Fenced { what: "it".to_owned(), epoch: 1 };
         pulse.followed(begun, Some(&fenced.into()));
         assert_eq!(pulse.trouble(begun + NEWS_AFTER), None);

@@ -201,6 +201,9 @@ pass! {
         rows(query: &RowQuery) -> Vec<EventRow>;
         count_rows(table: &Identifier, conditions: &[Condition]) -> u64;
         sum_rows(query: &SumQuery) -> Vec<SumGroup>;
+        column_indexes(table: &Identifier) -> Vec<Identifier>;
+        create_column_index(table: &Identifier, column: &Identifier) -> bool;
+        drop_column_index(table: &Identifier, column: &Identifier) -> bool;
     }
 }
 

@@ -12,6 +12,7 @@ use crate::cli::global::Global;
 use crate::collect::draft::Draft;
 use crate::collect::endpoints::Endpoints;
 use crate::collect::retry::{RetryingReader, retrying};
+use crate::collect::sample::{self, Sample};
 use crate::collect::{preflight, prepare};
 use crate::config::index::start::Start;
 use crate::failure::Failure;
@@ -38,6 +39,7 @@ pub(crate) async fn first_block(
     retrying(|| preflight::check(&endpoints, std::slice::from_ref(&draft), &known)).await?;
     if let Some(start) = section.start {
         warn_if_above_head(&endpoints, start).await?;
+        warn_if_unseen(&endpoints, &draft, start).await;
         return Ok(start);
     }
     let mut first = u64::MAX;
@@ -47,7 +49,23 @@ pub(crate) async fn first_block(
         let found = found.map_err(|error| prepare::not_found(error, &endpoints, &draft))?;
         first = first.min(found);
     }
+    warn_if_unseen(&endpoints, &draft, Start::Block(first)).await;
     Ok(Start::Block(first))
+}
+
+/// A signature that none of the contract's first logs has is likelier a slip than a plan.
+/// Logs that cannot be had are no reason to refuse the index.
+async fn warn_if_unseen(endpoints: &Endpoints, draft: &Draft, start: Start) {
+    let Start::Block(first) = start else { return };
+    let Ok(sample) = Sample::read(&*endpoints.pool, draft, first).await else { return };
+    for message in sample.unseen(draft) {
+        let (label, code) = (paint(style::WARNING, "warning"), Code::EventUnseen);
+        output::note(&format!(
+            "{label}[{code}]: {message}\n{} {}",
+            paint(style::GOOD, "hint:"),
+            sample::HINT
+        ));
+    }
 }
 
 /// A first block that does not exist yet is likelier a slip than a plan.

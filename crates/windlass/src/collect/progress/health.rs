@@ -415,7 +415,11 @@ mod tests {
 
     #[test]
     fn a_halt_is_told_before_anything_else() {
-        let halt = HaltView { block: BlockRef { number: 7, hash: B256::ZERO }, reason: "gone".to_owned() };
+        let halt = HaltView {
+            block: BlockRef { number: 7, hash: B256::ZERO },
+            rewind_to: None,
+            reason: "gone".to_owned(),
+        };
         let shown = HealthLook { halt: Some(&halt), ..look(&record("a")) }.view();
         assert_eq!((shown.state, shown.is_urgent), (HealthState::Stopped, true));
         assert_eq!((shown.code, shown.message.as_deref()), (Some(Code::FinalityViolated), Some("gone")));

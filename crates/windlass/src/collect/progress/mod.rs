@@ -32,6 +32,7 @@ use windlass_core::chain::{BlockRef, ChainId};
 use windlass_core::code::Code;
 use windlass_core::range::BlockRange;
 use windlass_core::table::Identifier;
+use windlass_engine::collect::chain::Halt;
 use windlass_engine::collect::doubts::FalseEndpoint;
 
 use crate::output::time;
@@ -149,8 +150,24 @@ impl ChainView {
 pub(crate) struct HaltView {
     /// The lowest stored block that is no longer on the chain.
     pub(crate) block: BlockRef,
-    /// In words.
+    /// The newest stored block that the chain still has.
+    pub(crate) rewind_to: Option<u64>,
+    /// In words, with the way back.
     pub(crate) reason: String,
+}
+
+impl HaltView {
+    /// What a process noted, for a chain of this name.
+    fn of(halt: Halt, chain: Option<&str>) -> Self {
+        let Halt { block, rewind_to, mut reason } = halt;
+        if let (Some(to), Some(chain)) = (rewind_to, chain) {
+            reason += &format!(
+                "; if the chain has really changed, stop `windlass run` and go back: \
+                 `windlass index rewind --chain {chain} --to {to} --yes`"
+            );
+        }
+        Self { block, rewind_to, reason }
+    }
 }
 
 /// How far an index is.

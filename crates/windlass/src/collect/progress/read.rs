@@ -90,7 +90,8 @@ async fn chain(
     let (ledger, counts) = steady_ledger(store, &names).await?;
     let sight: Option<Sight> = kept(store, &names.sight).await?;
     let halt: Option<Halt> = kept(store, &names.halt).await?;
-    let halt = halt.map(|Halt { block, reason }| HaltView { block, reason });
+    let name = shared.known.chain(id).map(|chain| chain.name.as_str());
+    let halt = halt.map(|halt| HaltView::of(halt, name));
     let record = ChainHealth::read(store, &names).await?;
     let lease = shared.leases.iter().find(|lease| lease.name == names.lease);
     let is_abandoned = shared.abandoned.contains(&names.lease);

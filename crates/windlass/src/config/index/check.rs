@@ -5,6 +5,7 @@ use windlass_core::abi::{AbiError, EventShape};
 use windlass_core::chain::{Address, ChainId};
 use windlass_core::index::{self, IndexError, IndexSpec};
 
+use super::columns;
 use super::contract::Contracts;
 use super::start::Start;
 use super::{Index, IndexName};
@@ -46,7 +47,7 @@ pub(crate) struct Trouble {
 }
 
 impl Trouble {
-    fn new(key: impl Into<String>, message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(super) fn new(key: impl Into<String>, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { key: key.into(), message: message.into(), hint: Some(hint.into()) }
     }
 
@@ -133,7 +134,8 @@ pub(crate) fn disagreements(
         ..section.clone()
     };
     let event = "Harmless()".parse().into_iter().collect();
-    let mut troubles: Vec<Trouble> = spec(name, section, chain, event).err().into_iter().collect();
+    let bare = Index { index: None, ..section.clone() };
+    let mut troubles: Vec<Trouble> = spec(name, &bare, chain, event).err().into_iter().collect();
     if let Some(events) = events {
         troubles.extend(spec(name, &harmless, chain, events.clone()).err());
         if troubles.is_empty() {
@@ -160,8 +162,12 @@ pub(crate) fn spec(
         Start::Deployment => index::Start::Deployment,
     };
     let contracts = contracts(&section.contract)?;
-    IndexSpec::new(name.identifier().clone(), chain, contracts, start, events, &[])
-        .map_err(|error| Trouble::index(&error))
+    let spec = IndexSpec::new(name.identifier().clone(), chain, contracts, start, events, &[])
+        .map_err(|error| Trouble::index(&error))?;
+    match section.index.as_deref().and_then(|fields| columns::trouble(&spec, fields)) {
+        Some(trouble) => Err(trouble),
+        None => Ok(spec),
+    }
 }
 
 fn contracts(contracts: &Contracts) -> Result<index::Contracts, Trouble> {
@@ -243,6 +249,22 @@ mod tests {
         }
         let zero = format!("'0x{}'", "0".repeat(40));
         assert!(problems(&index(&zero, "events = ['E()']"))[0].contains("index.fees.contract: "));
+    }
+
+    #[test]
+    fn fields_that_get_an_index_are_fields_of_an_event() {
+        let events = "events = ['E(address integrator, string note)', 'F(uint256 fee)']";
+        let problem = |fields: &str| {
+            problems(&index(ONE, &format!("{events}\nindex = {fields}"))).pop().unwrap_or_default()
+        };
+        assert_eq!(problem("['integrator', 'fee']"), "");
+        assert_eq!(problem("[]"), "");
+        let slip = problem("['fee', 'integratr']");
+        assert!(slip.contains("w.toml:9: index.fees.index[1]: no event has a field `integratr`"), "{slip}");
+        assert!(slip.contains("did you mean `integrator`?"), "{slip}");
+        assert!(problem("['zebra']").contains("known here: integrator, note, fee"));
+        assert!(problem("['note']").contains("`note` may be long"), "{}", problem("['note']"));
+        assert!(problem("['fee', 'fee']").contains("`fee` is named twice"));
     }
 
     #[test]

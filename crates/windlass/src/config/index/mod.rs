@@ -5,9 +5,11 @@
 //! | this | the section |
 //! | [`contract`] | whose events: addresses, or what a factory creates |
 //! | [`start`] | from which block on |
+//! | `columns` | fields that get a database index |
 //! | [`check`] | what no single value can say |
 
 pub(crate) mod check;
+mod columns;
 pub(crate) mod contract;
 pub(crate) mod start;
 
@@ -43,6 +45,10 @@ pub(crate) struct Index {
     /// A file with the contract's ABI; a relative path begins where this file is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) abi: Option<AbiPath>,
+    /// Fields that people filter by, each of which gets a database index; by default addresses that are `indexed`, in large tables.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>", length(max = 16))]
+    pub(crate) index: Option<Vec<String>>,
 }
 
 /// Where an ABI is.

@@ -1,6 +1,6 @@
 //! `windlass doctor` on indexes.
 
-use super::world::World;
+use super::world::{EVENT, World};
 use crate::binary::{Folder, hide_numbers};
 
 /// What is said of indexes and of what is final.
@@ -44,4 +44,32 @@ async fn an_endpoint_that_is_in_trouble_now_and_then_is_blamed_for_nothing_else(
         insta::assert_snapshot!(name, hide_numbers(&told, "answers within "));
         assert_eq!(ran.code, Some(1), "{}", ran.shown());
     }
+}
+
+/// Guards against a table that stays empty for ever because of a slip in a type.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_signature_that_no_log_has_is_warned_about_by_everybody() {
+    let world = World::start().await;
+    world.pay(12);
+    let slip = EVENT.replace("uint256 lifiFee", "uint128 lifiFee");
+    let unseen = "none of the 12 logs of ";
+    let topic = "0x28a87b6059180e46de5fb9ab35eb043e8fe00ab45afcc7789e3934ecbbcde3ea (12)";
+    let folder = Folder::with_config(&world.config("4").replace(EVENT, &slip));
+    let told = |text: &str| text.contains("W0408") && text.contains(unseen) && text.contains(topic);
+    let doctor = folder.run(&["doctor"]);
+    assert!(told(&doctor.stdout), "{}", doctor.shown());
+    let mut running = folder.start(&["run", "--role", "collect"]);
+    let line = running.wait_for("W0408");
+    assert!(told(&line), "{line}");
+    running.signal("TERM");
+    assert_eq!(running.end().0.code(), Some(0));
+    let (url, contract) = (world.url(), world.contract.to_string());
+    let typed = ["init", "--dry-run", "--rpc", &url, "--contract", &contract, "--event"];
+    let init = |event: &str| Folder::new().run(&[&typed[..], &[event]].concat());
+    let warned = init(&slip);
+    assert!(told(&warned.stderr), "{}", warned.shown());
+    assert_eq!(warned.code, Some(0), "nothing is refused");
+    assert!(!init(EVENT).stderr.contains("W0408"), "the right one is not warned about");
+    let well = Folder::with_config(&world.config("4")).run(&["doctor"]);
+    assert!(!well.stdout.contains("W0408"), "{}", well.shown());
 }

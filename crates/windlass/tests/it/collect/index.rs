@@ -154,12 +154,27 @@ async fn a_change_that_does_not_fit_is_refused_with_what_resolves_it() {
         let ran = folder.run(&["run", "--role", "collect"]);
         insta::assert_snapshot!(name, ran.shown());
     }
-    folder.write("windlass.toml", &config.replace("lifiFee", "ourFee"));
+    every_way_of_the_hint_works(&world, &folder, &config);
+}
+
+/// What the hint of W0403 names: undoing the change, another name, and collecting it anew.
+fn every_way_of_the_hint_works(world: &World, folder: &Folder, config: &str) {
+    folder.write("windlass.toml", &config.replace("start = 2", "start = 1"));
+    let running = start(folder);
+    wait_until(folder, "fees", |shown| shown["start"] == 1 && shown["lag_blocks"] == 0);
+    stop(running);
+    let changed = config.replace("lifiFee", "ourFee");
+    folder.write("windlass.toml", &changed.replace("[index.fees]", "[index.fees_2]"));
+    let running = start(folder);
+    world.settle();
+    wait_until_collected(folder, "fees_2", 20);
+    stop(running);
+    folder.write("windlass.toml", &changed);
     let dropped = folder.run(&["index", "drop", "fees", "--data", "--yes"]);
     assert_eq!(dropped.code, Some(0), "the command that was named works: {}", dropped.shown());
-    let running = start(&folder);
+    let running = start(folder);
     world.settle();
-    wait_until_collected(&folder, "fees", 20);
+    wait_until_collected(folder, "fees", 20);
     stop(running);
 }
 

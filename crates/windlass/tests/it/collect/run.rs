@@ -179,6 +179,8 @@ async fn a_reorg_past_finality_stops_the_chain_and_says_so() {
     assert!(body.contains("chain local"), "{body}");
     let status = folder.run(&["status"]);
     assert!(status.stdout.contains("warning[W0206]: local: "), "{}", status.stdout);
+    let way_back = "windlass index rewind --chain local --to 15 --yes";
+    assert!(body.contains(way_back) && status.stdout.contains(way_back), "{body}\n{}", status.stdout);
     rewind(&world, &folder, running);
 }
 

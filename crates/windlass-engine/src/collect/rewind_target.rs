@@ -1,0 +1,111 @@
+//! Where an operator can go back to once a final block was replaced: the newest stored block
+//! that the chain still has.
+//!
+//! What is stored of a block is its header, while it is kept, or the rows that name its
+//! hash. Below a block that both have, they have the same blocks; so the search goes down
+//! in growing steps until it finds one, and then halves what lies between.
+
+use windlass_core::chain::BlockRef;
+use windlass_core::reader::BlockTag;
+use windlass_core::row_query::{Comparison, Condition, Place, RowOrder, RowQuery};
+use windlass_core::table::{Identifier, Value};
+
+use super::chain::CollectedChain;
+use super::error::CollectError;
+
+/// The most stored headers that are looked at, the lowest first.
+const MAX_HEADERS: u32 = 10_000;
+
+/// What is stored of a chain's blocks.
+struct StoredBlocks<'a> {
+    chain: &'a CollectedChain,
+    headers: Vec<BlockRef>,
+    tables: Vec<Identifier>,
+}
+
+impl CollectedChain {
+    /// The newest stored block below one that is gone that the chain still has. `None` when
+    /// there is none, or while the endpoints do not say.
+    pub(super) async fn rewind_target(&self, gone: BlockRef) -> Result<Option<u64>, CollectError> {
+        let stored = StoredBlocks::read(self).await?;
+        match stored.newest_shared(gone.number).await {
+            // That collecting has stopped is to be told all the same.
+            Err(CollectError::Chain(error)) => {
+                tracing::debug!(%error, "the newest block that the chain still has could not be found");
+                Ok(None)
+            }
+            found => found,
+        }
+    }
+}
+
+impl<'a> StoredBlocks<'a> {
+    async fn read(chain: &'a CollectedChain) -> Result<Self, CollectError> {
+        let id = chain.options.chain;
+        let headers = chain.store.blocks(id, 0, MAX_HEADERS).await?;
+        let tables = chain.store.list_tables().await?;
+        let tables = tables.into_iter().filter(|table| table.spec.chain == id && table.rows > 0);
+        Ok(Self {
+            chain,
+            headers: headers.iter().map(|header| header.block_ref()).collect(),
+            tables: tables.map(|table| table.spec.name.clone()).collect(),
+        })
+    }
+
+    async fn newest_shared(&self, gone: u64) -> Result<Option<u64>, CollectError> {
+        let (mut gone, mut step) = (gone, 1_u64);
+        let mut shared = loop {
+            let Some(below) = gone.checked_sub(step.min(gone.max(1))) else { return Ok(None) };
+            let Some(block) = self.newest_at(below).await? else { return Ok(None) };
+            if self.is_canonical(block).await? {
+                break block.number;
+            }
+            (gone, step) = (block.number, step.saturating_mul(2));
+        };
+        let mut low = shared;
+        while gone - low > 1 {
+            let middle = low + (gone - low) / 2;
+            match self.newest_at(middle).await? {
+                Some(block) if block.number > low => {
+                    if self.is_canonical(block).await? {
+                        (shared, low) = (block.number, middle);
+                    } else {
+                        gone = block.number;
+                    }
+                }
+                _ => low = middle,
+            }
+        }
+        Ok(Some(shared))
+    }
+
+    /// The newest block up to a number of which something is stored.
+    async fn newest_at(&self, number: u64) -> Result<Option<BlockRef>, CollectError> {
+        let headers = self.headers.iter().filter(|block| block.number <= number);
+        let mut newest = headers.max_by_key(|block| block.number).copied();
+        for table in &self.tables {
+            let at_most = Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
+            let query = RowQuery {
+                table: table.clone(),
+                conditions: vec![Condition {
+                    place: Place::Block,
+                    comparison: Comparison::AtMost,
+                    values: vec![at_most],
+                }],
+                order: RowOrder::NewestFirst,
+                after: None,
+                limit: 1,
+            };
+            for row in self.chain.store.rows(&query).await? {
+                let block = row.head.block;
+                newest = newest.filter(|newest| newest.number >= block.number).or(Some(block));
+            }
+        }
+        Ok(newest)
+    }
+
+    async fn is_canonical(&self, block: BlockRef) -> Result<bool, CollectError> {
+        let found = self.chain.reader.header(BlockTag::Number(block.number)).await?;
+        Ok(found.is_some_and(|found| found.block.hash == block.hash))
+    }
+}
