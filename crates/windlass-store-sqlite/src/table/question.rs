@@ -161,7 +161,7 @@ mod tests {
     fn a_page_of_one_value_is_read_from_its_index_alone() {
         let table = make::table("t", 1);
         let connection = filled(&table);
-        let instances = Instances::default();
+        let instances = crate::instance::Instances::default();
         let tx = Tx::new(&connection, Timestamp::from_ms(0), &instances);
         // Only every seventh number is there, so each value has one row.
         let is = Condition {
