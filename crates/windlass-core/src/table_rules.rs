@@ -14,7 +14,7 @@ use crate::table::{ColumnKind, HEAD_COLUMNS, Identifier, MAX_COLUMNS, TableSpec}
 pub const MAX_TABLES: usize = 1_000;
 
 /// The stores' own tables, whose names no other can have.
-pub const RESERVED_TABLES: [&str; 24] = [
+pub const RESERVED_TABLES: [&str; 25] = [
     "api_key",
     "approval",
     "attempt",
@@ -27,6 +27,7 @@ pub const RESERVED_TABLES: [&str; 24] = [
     "dead",
     "event",
     "event_table",
+    "instance",
     "intent",
     "intent_payout",
     "job",

@@ -12,6 +12,7 @@ use windlass_testkit::make;
 
 use crate::database::{Database, address, url, url_at};
 use crate::pooler::Pooler;
+use crate::proxy::Proxy;
 
 /// Longer than any test takes.
 const TTL: Duration = Duration::from_secs(3_600);
@@ -71,34 +72,60 @@ async fn a_session_that_was_cut_is_replaced_and_its_process_keeps_what_it_holds(
 #[tokio::test]
 async fn a_living_process_that_is_taken_for_dead_is_fenced_and_goes_on_afterwards() {
     let database = Database::new();
-    let first = open(&database).await;
-    let (client, blocker) = (database.client().await, database.client().await);
+    drop(database.open().await);
+    let proxy = Proxy::start(address()).await;
+    let first = open_at(&database, &format!("{}?sslmode=disable", url_at(&proxy.address))).await;
+    let client = database.client().await;
     let id = instance(&client).await;
     let lease = acquire(&first, "first").await.expect("it is free");
     let second = database.open().await;
     let session = lock_holder(&client, id).await.expect("a session");
-    // Whoever waits for the lock already gets it before the session that comes next.
-    let block = async { blocker.execute("SELECT pg_advisory_lock_shared($1)", &[&id]).await };
-    let cut = async {
-        let waits = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objsubid = 1
-            AND classid::BIGINT = $1::BIGINT >> 32 AND objid::BIGINT = $1::BIGINT & 4294967295";
-        while client.query(waits, &[&id]).await.expect("an answer").is_empty() {
-            tokio::task::yield_now().await;
-        }
-        client.execute("SELECT pg_terminate_backend($1)", &[&session]).await.expect("ended");
-    };
-    let (blocked, ()) = tokio::join!(block, cut);
-    blocked.expect("the lock");
+    proxy.let_in(false);
+    client.execute("SELECT pg_terminate_backend($1)", &[&session]).await.expect("ended");
+    wait_for_lock(&client, id, |holder| holder.is_none()).await;
     let heir = acquire(&second, "second").await.expect("the first counts as dead");
     assert_eq!(heir.epoch, lease.epoch.next());
     let write = || vec![Write::PutState { key: make::state_key("k"), value: Some("1".into()) }];
     let zombie = first.commit(Commit::of(write()).under_lease(&lease)).await;
     assert!(matches!(zombie, Err(StoreError::Fenced { .. })), "{zombie:?}");
     second.commit(Commit::of(write()).under_lease(&heir)).await.expect("the heir writes");
-    blocker.execute("SELECT pg_advisory_unlock_shared($1)", &[&id]).await.expect("free again");
+    proxy.let_in(true);
     wait_for_lock(&client, id, |holder| holder.is_some()).await;
     second.release_lease(&heir).await.expect("released");
     acquire(&first, "first").await.expect("it goes on");
+    assert_eq!(acquire(&second, "second").await, None);
+}
+
+/// One that waits for its lock is alive, whoever else has it for a moment.
+#[tokio::test]
+async fn a_process_that_waits_for_its_lock_counts_as_alive() {
+    let database = Database::new();
+    let first = open(&database).await;
+    let (client, blocker) = (database.client().await, database.client().await);
+    let id = instance(&client).await;
+    acquire(&first, "first").await.expect("it is free");
+    let second = database.open().await;
+    let session = lock_holder(&client, id).await.expect("a session");
+    let waiting = async |than: i64| {
+        let waits =
+            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objsubid = 1
+            AND classid::BIGINT = $1::BIGINT >> 32 AND objid::BIGINT = $1::BIGINT & 4294967295 AND pid <> $2";
+        while client.query_one(waits, &[&id, &session]).await.expect("an answer").get::<_, i64>(0) < than {
+            tokio::task::yield_now().await;
+        }
+    };
+    // Whoever waits for the lock already gets it before the session that comes next.
+    let block = async { blocker.execute("SELECT pg_advisory_lock_shared($1)", &[&id]).await };
+    let cut = async {
+        waiting(1).await;
+        client.execute("SELECT pg_terminate_backend($1)", &[&session]).await.expect("ended");
+    };
+    let (blocked, ()) = tokio::join!(block, cut);
+    blocked.expect("the lock");
+    waiting(1).await;
+    assert_eq!(acquire(&second, "second").await, None);
+    blocker.execute("SELECT pg_advisory_unlock_shared($1)", &[&id]).await.expect("free again");
+    wait_for_lock(&client, id, |holder| holder.is_some()).await;
     assert_eq!(acquire(&second, "second").await, None);
 }
 

@@ -28,6 +28,7 @@ struct Fuse {
     left: AtomicI64,
     after: AtomicI64,
     spoil: AtomicBool,
+    shut: AtomicBool,
 }
 
 impl Proxy {
@@ -38,10 +39,14 @@ impl Proxy {
             left: AtomicI64::new(-1),
             after: AtomicI64::new(0),
             spoil: AtomicBool::new(false),
+            shut: AtomicBool::new(false),
         });
         let shared = fuse.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
+                if shared.shut.load(Ordering::SeqCst) {
+                    continue;
+                }
                 let Ok(server) = TcpStream::connect(&server).await else { continue };
                 // Small messages are to arrive now, not when more have gathered.
                 let _ = (client.set_nodelay(true), server.set_nodelay(true));
@@ -65,6 +70,11 @@ impl Proxy {
     /// Whether a BEGIN was made nonsense of.
     pub(crate) fn has_spoilt(&self) -> bool {
         !self.fuse.spoil.swap(false, Ordering::SeqCst)
+    }
+
+    /// Lets new connections pass, or does not; those that there are stay.
+    pub(crate) fn let_in(&self, is_open: bool) {
+        self.fuse.shut.store(!is_open, Ordering::SeqCst);
     }
 
     /// Takes a wish back; whether it had come true.
