@@ -20,14 +20,17 @@ mod requests;
 mod rows;
 mod rpc;
 mod serve;
+mod soak;
 mod table;
 mod times;
 mod windlass;
 mod world;
 
+use std::future::pending;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use tokio::signal::unix::{SignalKind, signal};
 
 use place::StoreArgs;
 use report::Report;
@@ -55,6 +58,8 @@ enum Case {
     Pay(pay::Args),
     /// What the devnet's synthetic chain serves over loopback HTTP
     Rpc(rpc::Args),
+    /// `windlass run` on a chain where everything goes wrong, killed every minute
+    Soak(soak::Args),
     /// A synthetic chain for another process
     #[command(hide = true)]
     Serve(serve::Args),
@@ -66,19 +71,41 @@ type Outcome = Result<Report, Box<dyn std::error::Error>>;
 async fn main() -> ExitCode {
     // Fails only if a provider is installed already, and this is the first thing that runs.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let outcome = match Args::parse().case {
-        Case::Api(args) => api::run(args).await,
-        Case::Head(args) => head::run(args).await,
-        Case::Collect(args) => collect::run(args).await,
+    let case = match Args::parse().case {
         Case::Serve(args) => return served(serve::run(args).await),
-        Case::Insert(args) => insert::run(args).await,
-        Case::Jobs(args) => jobs::run(args).await,
-        Case::Pay(args) => pay::run(args).await,
-        Case::Rpc(args) => rpc::run(args).await,
+        case => case,
+    };
+    // Whoever ends this ends what it has started: a run that is dropped kills its children.
+    let outcome = tokio::select! {
+        outcome = run(case) => outcome,
+        () = interrupted() => Err("interrupted".into()),
     };
     match outcome {
         Ok(report) => report.print(),
         Err(error) => told(&*error),
+    }
+}
+
+async fn run(case: Case) -> Outcome {
+    match case {
+        Case::Api(args) => api::run(args).await,
+        Case::Head(args) => head::run(args).await,
+        Case::Collect(args) => collect::run(args).await,
+        Case::Serve(_) => Err("it is served apart".into()),
+        Case::Insert(args) => insert::run(args).await,
+        Case::Jobs(args) => jobs::run(args).await,
+        Case::Pay(args) => pay::run(args).await,
+        Case::Rpc(args) => rpc::run(args).await,
+        Case::Soak(args) => soak::run(args).await,
+    }
+}
+
+/// Ends at Ctrl-C or when the process is asked to end.
+async fn interrupted() {
+    let Ok(mut terminated) = signal(SignalKind::terminate()) else { return pending().await };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminated.recv() => {}
     }
 }
 

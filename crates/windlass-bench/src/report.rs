@@ -53,6 +53,12 @@ impl Report {
         self
     }
 
+    /// What had to hold and did not, with its reason.
+    pub(crate) fn missed(mut self, why: &dyn Display) -> Self {
+        self.missed.push(why.to_string());
+        self
+    }
+
     /// The same for what has to stay small.
     pub(crate) fn at_most(mut self, what: &str, reached: f64, at_most: f64) -> Self {
         if reached > at_most {

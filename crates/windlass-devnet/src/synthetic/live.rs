@@ -153,6 +153,21 @@ mod tests {
     }
 
     #[test]
+    fn the_newest_block_is_served_by_number_hash_and_range() {
+        let node = live();
+        for depth in [0, 0, 2, 0] {
+            let head = if depth == 0 { node.append() } else { node.reorganise(depth) };
+            let tag = format!("{:#x}", head.number);
+            assert_eq!(block(&node, &tag), block(&node, "latest"));
+            assert_eq!(block(&node, &tag).header.hash, head.hash);
+            let by_hash: Vec<Log> = ask(&node, "eth_getLogs", json!([{"blockHash": head.hash}]));
+            let by_range: Vec<Log> = ask(&node, "eth_getLogs", json!([{"fromBlock": tag, "toBlock": tag}]));
+            assert_eq!((by_hash.len(), &by_hash), (3, &by_range));
+            assert!(by_hash.iter().all(|log| log.block_hash == Some(head.hash)));
+        }
+    }
+
+    #[test]
     fn a_reorg_replaces_the_newest_blocks_and_nothing_else() {
         let node = live();
         let (kept, left) = (node.now().block_hash(HEAD - 2), node.now().block_hash(HEAD - 1));

@@ -74,6 +74,18 @@ fn timestamps_can_be_left_out() {
 }
 
 #[test]
+fn blocks_of_less_than_a_second_share_their_time() {
+    let options = SyntheticOptions { block_time_ms: 250, blocks: 50, ..SyntheticOptions::default() };
+    let node = SyntheticNode::new(options.clone());
+    let times: Vec<u64> = (0..8).map(|log| node.log(log).block_time_s - options.genesis_time_s).collect();
+    assert_eq!(times, [0, 0, 0, 1, 1, 1, 1, 2]);
+    let wire = logs(&node, json!({"fromBlock": "0x1", "toBlock": "0x8"}));
+    for (number, log) in wire.iter().enumerate() {
+        assert_same(log, &node.log(number as u64));
+    }
+}
+
+#[test]
 fn filters_let_through_what_they_name() {
     let node = node(Density::PerBlock(5), 400);
     let range = |mut filter: Value| {

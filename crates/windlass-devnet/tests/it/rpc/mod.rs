@@ -4,4 +4,5 @@ mod connections;
 mod gate;
 mod heavy;
 mod http;
+mod observer;
 mod ws;
