@@ -25,4 +25,5 @@ mod run;
 mod terminal;
 mod tls;
 mod unreachable;
+mod verify;
 pub(crate) mod world;
