@@ -56,8 +56,8 @@ const SAMPLED_BLOCKS: u64 = 2_000;
 const FULL_BLOCKS: u64 = 100;
 /// What a step over a sampled segment may cost: headers and logs.
 const SAMPLED_COST: u64 = 40;
-/// With nothing to do, or nothing to spend, it looks again after this.
-const IDLE_PAUSE: Duration = Duration::from_secs(5);
+/// After trouble it goes on no sooner than this: no other loop waits for it.
+const TROUBLE_PAUSE: Duration = Duration::from_secs(5);
 
 /// How much of what campaigns have stored is verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -308,7 +308,9 @@ impl Paced for Verifier {
 
     async fn pace(&mut self) -> Result<Duration, CollectError> {
         Ok(match self.step().await? {
-            VerifyStep::NotOurs | VerifyStep::Idle | VerifyStep::OverBudget => IDLE_PAUSE,
+            VerifyStep::NotOurs | VerifyStep::Idle | VerifyStep::OverBudget => {
+                self.chain.options.historical_interval
+            }
             _ => Duration::ZERO,
         })
     }
@@ -316,8 +318,8 @@ impl Paced for Verifier {
     fn retry(error: &CollectError) -> RetryAdvice {
         match error.retry_in_loop() {
             // Whatever it fails at, it does not end the loops beside it.
-            RetryAdvice::Never => RetryAdvice::After(IDLE_PAUSE),
-            RetryAdvice::After(pause) => RetryAdvice::After(pause.max(IDLE_PAUSE)),
+            RetryAdvice::Never => RetryAdvice::After(TROUBLE_PAUSE),
+            RetryAdvice::After(pause) => RetryAdvice::After(pause.max(TROUBLE_PAUSE)),
         }
     }
 

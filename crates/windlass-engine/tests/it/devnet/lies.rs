@@ -27,10 +27,16 @@ async fn collected_despite(lie: &str) -> windlass_chain::evm::EndpointStatus {
     let world = World::new(1).await;
     let store = world.database().await.open().await;
     (0..90).for_each(|_| world.mine(2));
+    let logged = world.chain.head().number();
     let (liar, honest) = (endpoint(&world, lie).await, endpoint(&world, "").await);
     let urls = [liar.http_url(), honest.http_url()];
     let pool = Arc::new(EvmPool::new(&urls, world.chain_id(), PoolOptions::default()).expect("a pool"));
     let mut worker = world.worker_with("a", store.clone(), pool.clone());
+    assert!(reach_head(&mut worker).await, "{lie}");
+    // A log that is left out of a block at the head is found once the block is final.
+    while world.chain.finalized() < logged {
+        world.mine(0);
+    }
     assert!(reach_head(&mut worker).await, "{lie}");
     let reader: Arc<dyn ChainReader> = pool.clone();
     let mut verifier = Verifier::new(world.verified_chain("a", store.clone(), reader), 5);
@@ -49,7 +55,7 @@ async fn collected_despite(lie: &str) -> windlass_chain::evm::EndpointStatus {
 
 #[tokio::test]
 async fn a_liar_of_two_endpoints_changes_nothing_and_is_named() {
-    for lie in ["lie=empty", "lie=missing", "lie=hash"] {
+    for lie in ["lie=empty", "lie=missing"] {
         let status = collected_despite(lie).await;
         assert!(status.false_answers > 0, "{lie}: {status:?}");
         assert!(status.false_answer.is_some_and(|words| words.contains("logs of block")), "{lie}");
@@ -57,8 +63,8 @@ async fn a_liar_of_two_endpoints_changes_nothing_and_is_named() {
 }
 
 #[tokio::test]
-async fn wrong_times_numbers_and_repeats_on_the_wire_are_not_stored() {
-    for lie in ["lie=time", "lie=number", "lie=repeat"] {
+async fn wrong_hashes_times_numbers_and_repeats_on_the_wire_are_not_stored() {
+    for lie in ["lie=hash", "lie=time", "lie=number", "lie=repeat"] {
         collected_despite(lie).await;
     }
 }

@@ -27,4 +27,5 @@ mod run;
 mod terminal;
 mod tls;
 mod unreachable;
+mod verify;
 pub(crate) mod world;

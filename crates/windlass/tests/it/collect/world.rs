@@ -119,10 +119,10 @@ impl World {
         self.chain.mine_many(FINALITY);
     }
 
-    /// A configuration of this chain, which is looked at often.
+    /// A configuration of this chain, which is looked at often and not verified.
     pub(crate) fn chain_section(&self) -> String {
         format!(
-            "[chain.local]\nid = {}\nrpc = [\"{}\"]\nhistorical_poll_interval = \"20ms\"\nrealtime_poll_interval = \"20ms\"\nlease_ttl = \"5s\"\n",
+            "[chain.local]\nid = {}\nrpc = [\"{}\"]\nhistorical_poll_interval = \"20ms\"\nrealtime_poll_interval = \"20ms\"\nlease_ttl = \"5s\"\nverify = \"off\"\n",
             self.chain.chain_id(),
             self.url()
         )
