@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use windlass_core::store::Store;
 
+use crate::fees::Anchors;
 use crate::graphql::{ApiSchema, schema};
 use crate::host::Hosts;
 use crate::limits::MAX_STREAMS;
@@ -57,6 +58,8 @@ pub(crate) struct ApiState {
     pub(crate) hosts: Arc<Hosts>,
     pub(crate) requests: Arc<RequestQueue>,
     pub(crate) streams: Arc<Semaphore>,
+    /// Where numbered pages of fees were found.
+    pub(crate) anchors: Arc<Anchors>,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
     pub(crate) schema: ApiSchema,
@@ -73,6 +76,7 @@ impl ApiState {
             schema: schema(parts.clone()),
             requests: Arc::new(RequestQueue::new(&options)),
             streams: Arc::new(Semaphore::new(options.streams.min(MAX_STREAMS))),
+            anchors: Arc::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
             options: Arc::new(options),

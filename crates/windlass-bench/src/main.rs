@@ -15,6 +15,7 @@ mod memory;
 mod npm;
 mod pay;
 mod place;
+mod query;
 mod report;
 mod requests;
 mod rows;
@@ -56,6 +57,8 @@ enum Case {
     Jobs(jobs::Args),
     /// Payouts from approved to included, against a bare loop of signing, storing and sending
     Pay(pay::Args),
+    /// Totals, filters and numbered pages of a million rows over HTTP
+    Query(query::Args),
     /// What the devnet's synthetic chain serves over loopback HTTP
     Rpc(rpc::Args),
     /// `windlass run` on a chain where everything goes wrong, killed every minute
@@ -95,6 +98,7 @@ async fn run(case: Case) -> Outcome {
         Case::Insert(args) => insert::run(args).await,
         Case::Jobs(args) => jobs::run(args).await,
         Case::Pay(args) => pay::run(args).await,
+        Case::Query(args) => query::run(args).await,
         Case::Rpc(args) => rpc::run(args).await,
         Case::Soak(args) => soak::run(args).await,
     }

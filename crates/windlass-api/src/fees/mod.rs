@@ -7,6 +7,7 @@
 //! is lost when a chain is collected anew. Where two indexes collect the same
 //! contract, each of their rows counts.
 
+mod anchor;
 mod number;
 mod query;
 mod rows;
@@ -23,7 +24,9 @@ use windlass_core::chain::ChainId;
 use windlass_core::store::TableInfo;
 use windlass_core::table::{ColumnKind, EventRow, TableSpec, Value};
 
+pub(crate) use self::anchor::Anchors;
 use self::query::FeesQuery;
+use self::rows::Numbered;
 use crate::error::{self, ApiError, ApiResult, ErrorMessage};
 use crate::extract::Pairs;
 use crate::state::ApiState;
@@ -120,7 +123,8 @@ pub(crate) async fn failed(response: Response) -> Response {
 async fn answer(state: &ApiState, query: FeesQuery) -> ApiResult<FeesBody> {
     let mut tables = state.store().list_tables().await?;
     tables.retain(|table| is_fees(&table.spec) && query.is_of(table.spec.chain));
-    let (found, total) = rows::page(state.store(), &tables, query.skip(), query.rows()).await?;
+    let numbered = Numbered { store: state.store(), tables: &tables, anchors: &state.anchors };
+    let (found, total) = numbered.page(query.skip(), query.rows()).await?;
     let data = found.iter().map(|(chain, row)| fee(*chain, row)).collect::<ApiResult<_>>()?;
     let pagination = Pagination {
         page: number::json(query.page),

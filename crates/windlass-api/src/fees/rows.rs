@@ -3,100 +3,153 @@
 use windlass_core::chain::ChainId;
 use windlass_core::row_query::{Comparison, Condition, MAX_ROW_PAGE, Place, RowOrder, RowQuery};
 use windlass_core::store::{Store, TableInfo};
-use windlass_core::table::{EventRow, RowKey, Value};
+use windlass_core::table::{EventRow, Identifier, RowKey, Value};
 
+use super::anchor::{Anchor, Anchors};
 use super::seek::{MAX_WALK, Seek};
 use super::total;
 use crate::error::{ApiError, ApiResult};
 
-/// The page behind so many rows, with the number of rows in all.
-pub(super) async fn page(
-    store: &dyn Store,
-    tables: &[TableInfo],
-    skip: u64,
-    rows: u32,
-) -> ApiResult<(Vec<(ChainId, EventRow)>, u64)> {
-    let total = total(tables);
-    if skip >= total {
-        return Ok((Vec::new(), total));
-    }
-    let (below, skip) = begin(store, tables, total, skip).await?;
-    let wanted = skip.saturating_add(u64::from(rows));
-    let mut found = Vec::new();
-    for table in tables {
-        let walked = walk(store, table, below, wanted).await?;
-        found.extend(walked.into_iter().map(|row| (table.spec.chain, row)));
-    }
-    found.sort_by_key(|(_, row)| std::cmp::Reverse(row.head.key()));
-    let page = found.into_iter().skip(usize::try_from(skip).unwrap_or(usize::MAX)).take(rows as usize);
-    Ok((page.collect(), total))
+/// The tables, and where their pages were found before.
+pub(super) struct Numbered<'a> {
+    pub(super) store: &'a dyn Store,
+    pub(super) tables: &'a [TableInfo],
+    pub(super) anchors: &'a Anchors,
 }
 
-/// Below which block to begin, behind how many rows.
-async fn begin(
-    store: &dyn Store,
-    tables: &[TableInfo],
-    total: u64,
-    skip: u64,
-) -> ApiResult<(Option<u64>, u64)> {
-    if skip <= MAX_WALK {
-        return Ok((None, skip));
+/// Where to begin: below this block, or with the newest row.
+struct Beginning {
+    below: Option<u64>,
+    /// How many rows stand there and above.
+    above: u64,
+    /// The newest block, where it was looked at.
+    newest: Option<u64>,
+}
+
+impl Numbered<'_> {
+    /// The page behind so many rows, with the number of rows in all.
+    pub(super) async fn page(&self, skip: u64, rows: u32) -> ApiResult<(Vec<(ChainId, EventRow)>, u64)> {
+        let total = total(self.tables);
+        if skip >= total {
+            return Ok((Vec::new(), total));
+        }
+        let begin = self.begin(total, skip).await?;
+        let skip = skip.saturating_sub(begin.above);
+        let wanted = skip.saturating_add(u64::from(rows));
+        let mut found = Vec::new();
+        for table in self.tables {
+            let walked = self.walk(table, begin.below, wanted).await?;
+            found.extend(walked.into_iter().map(|row| (table.spec.chain, row)));
+        }
+        found.sort_by_key(|(_, row)| std::cmp::Reverse(row.head.key()));
+        self.remember(&begin, &found, wanted, total);
+        let page = found.into_iter().skip(usize::try_from(skip).unwrap_or(usize::MAX)).take(rows as usize);
+        Ok((page.collect(), total))
     }
-    let (mut oldest, mut newest) = (u64::MAX, 0);
-    for table in tables {
-        for order in [RowOrder::OldestFirst, RowOrder::NewestFirst] {
-            for row in read(store, table, order, None, None, 1).await? {
-                oldest = oldest.min(row.head.block.number);
-                newest = newest.max(row.head.block.number);
+
+    /// Keeps where the block of the page's last row begins, for the page behind it.
+    fn remember(&self, begin: &Beginning, found: &[(ChainId, EventRow)], wanted: u64, total: u64) {
+        let Some(newest) = begin.newest else { return };
+        let last = usize::try_from(wanted).unwrap_or(usize::MAX).min(found.len());
+        let block = |(_, row): &(ChainId, EventRow)| row.head.block.number;
+        let Some(last) = last.checked_sub(1).and_then(|last| found.get(last)).map(block) else { return };
+        let before = found.iter().take_while(|row| block(row) > last).count() as u64;
+        self.anchors.keep(Anchor {
+            tables: self.names(),
+            total,
+            newest,
+            block: last.saturating_add(1),
+            above: begin.above + before,
+        });
+    }
+
+    fn names(&self) -> Vec<Identifier> {
+        self.tables.iter().map(|table| table.spec.name.clone()).collect()
+    }
+
+    /// Finds where to begin: near the page, so that the rest can be walked.
+    async fn begin(&self, total: u64, skip: u64) -> ApiResult<Beginning> {
+        if skip <= MAX_WALK {
+            return Ok(Beginning { below: None, above: 0, newest: None });
+        }
+        let (oldest, newest) = self.ends().await?;
+        let anchor = self.anchor(total, skip).await?;
+        let (upper, above) = anchor.unwrap_or((newest.saturating_add(1), 0));
+        let mut seek = Seek::new(oldest, upper.saturating_sub(1), total - above, skip - above);
+        while let Some((from, to)) = seek.question() {
+            let rows =
+                self.count(&[bound(Comparison::AtLeast, from)?, bound(Comparison::Below, to)?]).await?;
+            seek.answer(from, rows);
+        }
+        let (upper, rest) = seek.found();
+        Ok(Beginning { below: Some(upper), above: skip - rest, newest: Some(newest) })
+    }
+
+    /// The nearest anchor that holds: its block, and how many rows stand in it and above.
+    async fn anchor(&self, total: u64, skip: u64) -> ApiResult<Option<(u64, u64)>> {
+        let names = self.names();
+        let Some(anchor) = self.anchors.nearest(&names, total, skip) else { return Ok(None) };
+        let new = total.saturating_sub(anchor.total);
+        // Where nothing is new in all there is nothing to count either.
+        if self.count(&[bound(Comparison::Above, anchor.newest)?]).await? != new {
+            self.anchors.forget(&names);
+            return Ok(None);
+        }
+        Ok(anchor.above_now(total).map(|above| (anchor.block, above)))
+    }
+
+    /// The first and the last block with a row.
+    async fn ends(&self) -> ApiResult<(u64, u64)> {
+        let (mut oldest, mut newest) = (u64::MAX, 0);
+        for table in self.tables {
+            for order in [RowOrder::OldestFirst, RowOrder::NewestFirst] {
+                for row in self.read(table, order, None, None, 1).await? {
+                    oldest = oldest.min(row.head.block.number);
+                    newest = newest.max(row.head.block.number);
+                }
+            }
+        }
+        Ok((oldest, newest))
+    }
+
+    async fn count(&self, conditions: &[Condition]) -> ApiResult<u64> {
+        let mut rows = 0;
+        for table in self.tables {
+            rows += self.store.count_rows(&table.spec.name, conditions).await?;
+        }
+        Ok(rows)
+    }
+
+    /// The newest rows of a table below a block, up to so many.
+    async fn walk(&self, table: &TableInfo, below: Option<u64>, wanted: u64) -> ApiResult<Vec<EventRow>> {
+        let mut found: Vec<EventRow> = Vec::new();
+        loop {
+            let left = wanted.saturating_sub(found.len() as u64).min(u64::from(MAX_ROW_PAGE)) as u32;
+            let after = found.last().map(|row| row.head.key());
+            let rows = self.read(table, RowOrder::NewestFirst, below, after, left).await?;
+            let is_last = rows.len() < left as usize;
+            found.extend(rows);
+            if is_last || found.len() as u64 >= wanted {
+                return Ok(found);
             }
         }
     }
-    let mut seek = Seek::new(oldest, newest, total, skip);
-    while let Some((from, to)) = seek.question() {
-        let mut rows = 0;
-        for table in tables {
-            let blocks = [bound(Comparison::AtLeast, from)?, bound(Comparison::Below, to)?];
-            rows += store.count_rows(&table.spec.name, &blocks).await?;
-        }
-        seek.answer(from, rows);
-    }
-    let (upper, skip) = seek.found();
-    Ok((Some(upper), skip))
-}
 
-/// The newest rows of a table below a block, up to so many.
-async fn walk(
-    store: &dyn Store,
-    table: &TableInfo,
-    below: Option<u64>,
-    wanted: u64,
-) -> ApiResult<Vec<EventRow>> {
-    let mut found: Vec<EventRow> = Vec::new();
-    loop {
-        let left = wanted.saturating_sub(found.len() as u64).min(u64::from(MAX_ROW_PAGE)) as u32;
-        let after = found.last().map(|row| row.head.key());
-        let rows = read(store, table, RowOrder::NewestFirst, below, after, left).await?;
-        let is_last = rows.len() < left as usize;
-        found.extend(rows);
-        if is_last || found.len() as u64 >= wanted {
-            return Ok(found);
-        }
+    async fn read(
+        &self,
+        table: &TableInfo,
+        order: RowOrder,
+        below: Option<u64>,
+        after: Option<RowKey>,
+        limit: u32,
+    ) -> ApiResult<Vec<EventRow>> {
+        // Behind a key that is below it already, the bound would only lead the database astray.
+        let below = below.filter(|_| after.is_none());
+        let conditions = below.map(|block| bound(Comparison::Below, block)).transpose()?;
+        let conditions = conditions.into_iter().collect();
+        let query = RowQuery { table: table.spec.name.clone(), conditions, order, after, limit };
+        Ok(self.store.rows(&query).await?)
     }
-}
-
-async fn read(
-    store: &dyn Store,
-    table: &TableInfo,
-    order: RowOrder,
-    below: Option<u64>,
-    after: Option<RowKey>,
-    limit: u32,
-) -> ApiResult<Vec<EventRow>> {
-    // Behind a key that is below it already, the bound would only lead the database astray.
-    let below = below.filter(|_| after.is_none());
-    let conditions = below.map(|block| bound(Comparison::Below, block)).transpose()?.into_iter().collect();
-    let query = RowQuery { table: table.spec.name.clone(), conditions, order, after, limit };
-    Ok(store.rows(&query).await?)
 }
 
 fn bound(comparison: Comparison, block: u64) -> ApiResult<Condition> {

@@ -6,8 +6,9 @@
 //! guessed range counted, and the rest narrowed down; every other step halves the
 //! range, for the density may mislead. What is counted in all is a few times the
 //! rows before the page, inside the database and without decoding one of them: the
-//! cost of a page still grows with its number, which the cursors of
-//! `/api/v1/events` do not have.
+//! cost of a page that is asked for out of the blue still grows with its number, which the
+//! cursors of `/api/v1/events` do not have. A neighbour of a page that was just found begins
+//! at that one's anchor.
 
 /// So many rows are rather walked over than counted once more.
 pub(super) const MAX_WALK: u64 = 1_000;

@@ -17,7 +17,7 @@ const TOLD_EVERY: u64 = 1_000_000;
 type Broken = Box<dyn std::error::Error>;
 
 /// The chain whose logs are the rows.
-pub(super) fn truth(rows: u64) -> SyntheticNode {
+pub(crate) fn truth(rows: u64) -> SyntheticNode {
     SyntheticNode::new(SyntheticOptions {
         blocks: rows.div_ceil(u64::from(LOGS_PER_BLOCK)),
         density: Density::PerBlock(LOGS_PER_BLOCK),
@@ -26,7 +26,7 @@ pub(super) fn truth(rows: u64) -> SyntheticNode {
 }
 
 /// Stores this many rows.
-pub(super) async fn fill(store: &dyn Store, rows: u64) -> Result<(), Broken> {
+pub(crate) async fn fill(store: &dyn Store, rows: u64) -> Result<(), Broken> {
     let table = fees::create_table(store).await?;
     let truth = truth(rows);
     let mut done = store.count_rows(&table.name, &[]).await?;

@@ -1,7 +1,7 @@
 //! Pages of a table of ten million rows over HTTP: the first one and one a million
 //! rows further, each asked for many times over one connection.
 
-mod fill;
+pub(crate) mod fill;
 mod pages;
 
 use std::net::Ipv4Addr;

@@ -104,7 +104,7 @@ pub struct CollectedChain {
 pub struct Halt {
     /// The lowest stored block that is no longer on the chain.
     pub block: BlockRef,
-    /// The newest stored block that the chain still has: where an operator can go back to.
+    /// Up to this block the chain has what is stored: where an operator can go back to.
     #[serde(default)]
     pub rewind_to: Option<u64>,
     /// In words.

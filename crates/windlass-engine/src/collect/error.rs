@@ -42,7 +42,7 @@ pub enum CollectError {
         chain: ChainId,
         /// The lowest stored block that is gone.
         block: BlockRef,
-        /// The newest stored block that the chain still has, where it was looked for.
+        /// Up to this block the chain has what is stored, where it was looked for.
         rewind_to: Option<u64>,
     },
     /// Somebody else is repairing the chain, or takes it back.
@@ -77,9 +77,7 @@ pub enum CollectError {
 
 /// Where to go back to, as a message ends.
 fn way_back(rewind_to: Option<u64>) -> String {
-    rewind_to.map_or_else(String::new, |block| {
-        format!("; block {block} is the newest stored one that the chain still has")
-    })
+    rewind_to.map_or_else(String::new, |block| format!("; up to block {block} the chain has what is stored"))
 }
 
 impl CollectError {

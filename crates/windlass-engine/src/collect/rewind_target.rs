@@ -24,8 +24,8 @@ struct StoredBlocks<'a> {
 }
 
 impl CollectedChain {
-    /// The newest stored block below one that is gone that the chain still has. `None` when
-    /// there is none, or while the endpoints do not say.
+    /// The newest stored block below one that is gone that the chain still has, or the block
+    /// below all that is stored. `None` while the endpoints do not say.
     pub(super) async fn rewind_target(&self, gone: BlockRef) -> Result<Option<u64>, CollectError> {
         let stored = StoredBlocks::read(self).await?;
         match stored.newest_shared(gone.number).await {
@@ -52,23 +52,29 @@ impl<'a> StoredBlocks<'a> {
         })
     }
 
-    async fn newest_shared(&self, gone: u64) -> Result<Option<u64>, CollectError> {
-        let (mut gone, mut step) = (gone, 1_u64);
-        let mut shared = loop {
-            let Some(below) = gone.checked_sub(step.min(gone.max(1))) else { return Ok(None) };
-            let Some(block) = self.newest_at(below).await? else { return Ok(None) };
-            if self.is_canonical(block).await? {
-                break block.number;
+    /// The block below `gone` above which everything that is stored is gone.
+    async fn newest_shared(&self, mut gone: u64) -> Result<Option<u64>, CollectError> {
+        let (mut shared, mut step) = (None, 1_u64);
+        let mut low = loop {
+            if gone == 0 {
+                return Ok(None);
             }
-            (gone, step) = (block.number, step.saturating_mul(2));
+            let below = gone.saturating_sub(step);
+            match self.newest_at(below).await? {
+                None => break below,
+                Some(block) if self.is_canonical(block).await? => {
+                    shared = Some(block.number);
+                    break block.number;
+                }
+                Some(block) => (gone, step) = (block.number, step.saturating_mul(2)),
+            }
         };
-        let mut low = shared;
         while gone - low > 1 {
             let middle = low + (gone - low) / 2;
             match self.newest_at(middle).await? {
                 Some(block) if block.number > low => {
                     if self.is_canonical(block).await? {
-                        (shared, low) = (block.number, middle);
+                        (shared, low) = (Some(block.number), middle);
                     } else {
                         gone = block.number;
                     }
@@ -76,7 +82,8 @@ impl<'a> StoredBlocks<'a> {
                 _ => low = middle,
             }
         }
-        Ok(Some(shared))
+        // Where nothing is shared, nothing is stored below what is gone either.
+        Ok(shared.or(gone.checked_sub(1)))
     }
 
     /// The newest block up to a number of which something is stored.

@@ -55,7 +55,7 @@ fn everything_in_the_example_that_is_commented_out_is_accepted_too() {
             _ => line,
         })
         .fold(String::new(), |text, line| text + line + "\n");
-    assert_eq!(uncommented.matches("\n# ").count() + 15, example.matches("\n# ").count());
+    assert_eq!(uncommented.matches("\n# ").count() + 16, example.matches("\n# ").count());
     let whole: String = uncommented
         .lines()
         .map(|line| line.strip_prefix('#').filter(|line| !line.starts_with(' ')).unwrap_or(line))

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use windlass_api::{ApiOptions, ApiParts};
 use windlass_core::chain::{Address, U256};
 use windlass_core::commit::Write;
+use windlass_core::range::BlockRange;
 use windlass_core::table::{Rows, Value as Cell};
 
 use crate::app::App;
@@ -158,6 +159,42 @@ pub(super) async fn a_deep_page_is_the_page_that_walking_would_find(kind: Kind) 
         assert_eq!(places(&body), expected, "page {page}");
     }
     assert_eq!(places(&app.ok("/fees?limit=100&page=51").await), []);
+}
+
+/// Where a page was found before is no help once rows have come below it, or gone.
+pub(super) async fn deep_pages_stay_right_while_rows_come_and_go(kind: Kind) {
+    let app = App::spawn(kind).await;
+    let table = fees_table(&*app.store).await;
+    let mut all: Vec<(u64, u32)> = (0..4_000).map(|i| (10_000 + i / 4, (i % 4) as u32)).collect();
+    for places in all.chunks(1_000) {
+        commit(&*app.store, vec![Write::Rows(fee_rows(&table, places, 1))]).await;
+    }
+    let newest: Vec<_> = (0..30).map(|i| (20_000 + i, 0)).collect();
+    let oldest: Vec<_> = (0..300).map(|i| (500 + i, 0)).collect();
+    let between: Vec<_> = (0..7).map(|log_index| (10_900, 10 + log_index)).collect();
+    deep_pages(&app, &mut all, "at first").await;
+    for (places, when) in
+        [(newest, "rows came above"), (oldest, "rows came below"), (between, "rows came between")]
+    {
+        store_fees(&*app.store, &table, &places).await;
+        all.extend(places);
+        deep_pages(&app, &mut all, when).await;
+    }
+    let blocks = BlockRange { from: 10_950, to: 10_959 };
+    let erase = Write::EraseRows { table: table.name.clone(), blocks, contracts: vec![] };
+    commit(&*app.store, vec![erase]).await;
+    all.retain(|(block, _)| !(10_950..=10_959).contains(block));
+    deep_pages(&app, &mut all, "rows went").await;
+}
+
+/// Asks for deep pages one after another, as somebody who walks through them does.
+async fn deep_pages(app: &App, all: &mut [(u64, u32)], when: &str) {
+    all.sort_unstable_by(|one, other| other.cmp(one));
+    for page in [15, 16, 17, 30, 29, 38, 16] {
+        let body = app.ok(&format!("/fees?limit=100&page={page}")).await;
+        let expected: Vec<_> = all.iter().skip((page - 1) * 100).take(100).copied().collect();
+        assert_eq!(places(&body), expected, "page {page}, {when}");
+    }
 }
 
 fn places(body: &Value) -> Vec<(u64, u32)> {

@@ -84,6 +84,7 @@ on_both_stores! {
         only_tables_of_the_event_on_the_chain_are_served
         fees_of_several_tables_come_in_one_order
         a_deep_page_is_the_page_that_walking_would_find
+        deep_pages_stay_right_while_rows_come_and_go
     }
     crowd {
         two_hundred_clients_get_their_answer_or_a_time_to_come_back

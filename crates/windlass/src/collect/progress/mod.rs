@@ -150,7 +150,7 @@ impl ChainView {
 pub(crate) struct HaltView {
     /// The lowest stored block that is no longer on the chain.
     pub(crate) block: BlockRef,
-    /// The newest stored block that the chain still has.
+    /// Up to this block the chain has what is stored.
     pub(crate) rewind_to: Option<u64>,
     /// In words, with the way back.
     pub(crate) reason: String,

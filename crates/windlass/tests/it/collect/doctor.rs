@@ -64,7 +64,7 @@ async fn a_signature_that_no_log_has_is_warned_about_by_everybody() {
     running.signal("TERM");
     assert_eq!(running.end().0.code(), Some(0));
     let (url, contract) = (world.url(), world.contract.to_string());
-    let typed = ["init", "--dry-run", "--rpc", &url, "--contract", &contract, "--event"];
+    let typed = ["init", "--dry-run", "--rpc", &url, "--contract", &contract, "--start", "4", "--event"];
     let init = |event: &str| Folder::new().run(&[&typed[..], &[event]].concat());
     let warned = init(&slip);
     assert!(told(&warned.stderr), "{}", warned.shown());

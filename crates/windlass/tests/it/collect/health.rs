@@ -170,7 +170,7 @@ async fn a_halt_is_said_once() {
     world.chain.reorg(FINALITY + 3, &deeper).expect("a reorg");
     let line = running.wait_for("W0206");
     assert!(line.contains("ERROR") && line.contains("collecting it has stopped"), "{line}");
-    assert!(line.contains("block 15 is the newest stored one that the chain still has"), "{line}");
+    assert!(line.contains("up to block 15 the chain has what is stored"), "{line}");
     wait_for_readiness(&url, 503, "W0206");
     wait_for_health(&folder, "fees", "stopped");
     let log = stop(running);
