@@ -59,6 +59,32 @@ pub(super) async fn how_it_goes_is_written_when_it_changes_and_seldom_otherwise(
     assert!(!second.is_fresh(gone), "and says nothing of one who died");
 }
 
+/// Its steps end well, and the head stays where it is: that is said too, with the reason.
+pub(super) async fn a_head_that_stands_still_says_why(kind: Kind) {
+    let stage = Stage::new(kind, 100).await;
+    let (mut collector, mut reporter) = planned(&stage, "a").await;
+    stage.mine_up_to(23);
+    collector.settle().await;
+    assert!(reporter.step().await);
+    stage.reader.set_head(Some(20));
+    stage.reader.forget(&[23]);
+    let (said, _listening) = Logbook::open();
+    for _ in 0..3 {
+        assert_eq!(collector.follow().await, Followed::Idle);
+        pass(Duration::from_secs(30)).await;
+        reporter.step().await;
+    }
+    let trouble = written(&stage).await.trouble.expect("it stands still");
+    let words = "the endpoints are at block 20 and do not know block 23, which is stored";
+    assert_eq!(trouble.message, words);
+    assert_eq!(said.count(LOST), 1);
+    stage.reader.set_head(None);
+    stage.reader.forget(&[]);
+    collector.settle().await;
+    reporter.step().await;
+    assert_eq!((written(&stage).await.trouble, said.count(FOUND)), (None, 1));
+}
+
 pub(super) async fn a_chain_that_is_lost_is_told_once_and_once_more_when_it_is_found(kind: Kind) {
     let stage = Stage::new(kind, 3).await;
     stage.mine_up_to(23);

@@ -21,6 +21,7 @@
 //! | `verify` | verifying what was backfilled |
 //! | `stage` | where they play: `flaky` store, `scripted` endpoint, `panel` of endpoints, `logbook` |
 
+mod ahead;
 mod filters;
 mod finality;
 mod flaky;
@@ -66,6 +67,13 @@ macro_rules! on_both_stores {
 }
 
 on_both_stores! {
+    ahead {
+        many_blocks_take_few_questions
+        a_new_block_takes_one_question_besides_the_look
+        failing_questions_cost_themselves_alone
+        a_head_whose_ranges_are_refused_goes_on_by_single_blocks
+        a_reorg_between_headers_and_logs_stores_one_branch_only
+    }
     pass {
         a_range_is_asked_for_as_it_was_claimed_and_ends_with_its_rows
         a_range_without_events_ends_its_job_too
@@ -147,6 +155,7 @@ on_both_stores! {
     }
     health {
         how_it_goes_is_written_when_it_changes_and_seldom_otherwise
+        a_head_that_stands_still_says_why
         a_chain_that_is_lost_is_told_once_and_once_more_when_it_is_found
         a_database_that_refuses_is_no_trouble_of_endpoints
         one_who_lost_the_chain_says_nothing_more_about_it

@@ -53,6 +53,8 @@ struct Script {
     tells_receipts: bool,
     /// How many questions were asked.
     count: u64,
+    /// One of so many fails.
+    fail_every: u64,
     /// Whoever asks for a range waits for a permit.
     gate: Option<Arc<Semaphore>>,
     /// The ranges that were asked for, with what was wanted.
@@ -168,8 +170,18 @@ impl Scripted {
         std::mem::take(&mut self.script().asked)
     }
 
+    /// One of so many questions fails; none if that is 0.
+    pub(crate) fn fail_every(&self, questions: u64) {
+        self.script().fail_every = questions;
+    }
+
     fn answer(&self) -> Result<(), ChainError> {
-        self.script().count += 1;
+        let mut script = self.script();
+        script.count += 1;
+        if script.fail_every > 0 && script.count.is_multiple_of(script.fail_every) {
+            return Err(ChainError::new(ChainErrorKind::Unreachable, "the connection was reset"));
+        }
+        drop(script);
         if self.is_down.load(Ordering::SeqCst) {
             return Err(ChainError::new(ChainErrorKind::Unreachable, "the endpoint is down"));
         }

@@ -98,3 +98,43 @@ async fn logs_of_a_block_are_asked_of_who_told_of_the_block() {
     pool.logs(LogSpan::Block(block(120)), &LogFilter::default()).await.expect("logs");
     assert_eq!(fakes[favourite].asked(), before);
 }
+
+/// One of two hangs from the beginning, or from some time on: the other's heads come in time.
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_that_hangs_does_not_hold_up_the_heads() {
+    for hangs_from in [0, 30] {
+        let (pool, fakes) = pool(2);
+        let start = tokio::time::Instant::now();
+        let mut slowest = Duration::ZERO;
+        for number in 100..200 {
+            if number == 100 + hangs_from {
+                let favourite = usize::from(fakes[1].asked() > fakes[0].asked());
+                fakes[favourite].manner().fault = Some(Fault::Silent);
+            }
+            fakes.iter().for_each(|fake| fake.manner().head = number);
+            let began = tokio::time::Instant::now();
+            assert_eq!(head(&pool).await, number);
+            slowest = slowest.max(began.elapsed());
+            advance(Duration::from_secs(1)).await;
+        }
+        let waited = start.elapsed() - Duration::from_secs(100);
+        assert!(slowest <= Duration::from_secs(2), "{slowest:?}");
+        assert!(waited <= Duration::from_secs(20), "{waited:?} for a hundred heads");
+    }
+}
+
+/// A favourite that always has blocks, and always fewer than the other.
+#[tokio::test(start_paused = true)]
+async fn a_favourite_that_moves_behind_the_other_is_left() {
+    let (pool, fakes) = pool(2);
+    head(&pool).await;
+    let behind = usize::from(fakes[1].asked() > fakes[0].asked());
+    let mut seen = 0;
+    for number in 100..160 {
+        fakes[behind].manner().head = number;
+        fakes[1 - behind].manner().head = number + 20;
+        seen = head(&pool).await;
+        advance(Duration::from_secs(1)).await;
+    }
+    assert_eq!(seen, 179);
+}

@@ -1,0 +1,95 @@
+//! The head reads ahead: few questions for many blocks, and progress under any share of
+//! failures below all of them.
+
+use windlass_core::reader::{ChainError, ChainErrorKind};
+use windlass_engine::collect::head::Followed;
+
+use super::stage::{Collector, Orders, Stage};
+use crate::database::Kind;
+
+/// A chain of which nothing becomes final here.
+const NEVER_FINAL: u64 = 10_000;
+
+/// A collector that has made its plan, far behind the head.
+async fn behind(stage: &Stage, blocks: u64) -> Collector {
+    let mut collector = stage.collector("a", &Orders::default());
+    assert_eq!(collector.follow().await, Followed::Planned);
+    stage.mine_up_to(blocks);
+    collector
+}
+
+pub(super) async fn many_blocks_take_few_questions(kind: Kind) {
+    let stage = Stage::new(kind, NEVER_FINAL).await;
+    let mut collector = behind(&stage, 300).await;
+    stage.reader.count();
+    assert_eq!(collector.follow().await, Followed::Advanced { blocks: 300, events: 300 });
+    // Newest and final block; the fake answers headers one by one; ranges of 128 blocks.
+    assert_eq!(stage.reader.count(), 2 + 299 + 3);
+    stage.assert_complete(&Orders::default()).await;
+}
+
+pub(super) async fn a_new_block_takes_one_question_besides_the_look(kind: Kind) {
+    let stage = Stage::new(kind, NEVER_FINAL).await;
+    let mut collector = behind(&stage, 20).await;
+    collector.settle().await;
+    for head in 21..=40 {
+        stage.mine_up_to(head);
+        stage.reader.count();
+        assert_eq!(collector.follow().await, Followed::Advanced { blocks: 1, events: 1 });
+        assert_eq!(stage.reader.count(), 2 + 1, "newest and final block, and the logs");
+    }
+}
+
+/// One of so many questions fails: what the others brought is stored all the same.
+pub(super) async fn failing_questions_cost_themselves_alone(kind: Kind) {
+    for every in [2, 3, 20] {
+        let stage = Stage::new(kind, NEVER_FINAL).await;
+        let mut collector = behind(&stage, 150).await;
+        stage.reader.fail_every(every);
+        let mut steps = 0;
+        while stage.position().await != Some(150) {
+            // What fails is asked again.
+            let _ = collector.follower.step().await;
+            steps += 1;
+            assert!(steps < 1_000, "no progress with one failure in {every}");
+        }
+        stage.reader.fail_every(0);
+        stage.assert_complete(&Orders::default()).await;
+    }
+}
+
+/// Ranges above the last final block are refused: the head goes on block by block.
+pub(super) async fn a_head_whose_ranges_are_refused_goes_on_by_single_blocks(kind: Kind) {
+    let stage = Stage::new(kind, NEVER_FINAL).await;
+    let mut collector = behind(&stage, 30).await;
+    let too_large = || ChainError::new(ChainErrorKind::RangeTooLarge { suggested: None }, "one at a time");
+    stage.reader.judge(move |_| Some(too_large()));
+    collector.follower.step().await.expect_err("the range is refused");
+    stage.reader.learn(1);
+    assert_eq!(collector.follow().await, Followed::Advanced { blocks: 30, events: 30 });
+    stage.assert_complete(&Orders::default()).await;
+}
+
+/// The chain is reorganised between headers and logs: nothing of the old branch is stored
+/// under a new hash, and the new branch is followed.
+pub(super) async fn a_reorg_between_headers_and_logs_stores_one_branch_only(kind: Kind) {
+    let stage = Stage::new(kind, NEVER_FINAL).await;
+    let mut collector = behind(&stage, 10).await;
+    collector.settle().await;
+    stage.mine_up_to(14);
+    let chain = stage.chain.clone();
+    stage.reader.judge(move |range| {
+        if range.from == 11 && chain.head() == 14 {
+            chain.take_off(3);
+            chain.mine(4, 1);
+        }
+        None
+    });
+    for _ in 0..10 {
+        let _ = collector.follower.step().await;
+    }
+    stage.reader.forgive();
+    collector.settle().await;
+    stage.assert_complete(&Orders::default()).await;
+    assert_eq!(stage.position().await, Some(15));
+}
