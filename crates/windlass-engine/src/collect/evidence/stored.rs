@@ -77,13 +77,13 @@ impl StoredBlock {
             tally.table(stored, sorted.tables.iter().filter(|rows| rows.table().name == *name));
         }
         tally.raw(&self.raw, sorted, logs);
-        let added = logs.iter().filter(|log| tally.missing.contains(&log_key(log)));
+        let mut added = logs.iter().filter(|log| tally.missing.contains(&log_key(log)));
         Change {
             adds: !tally.missing.is_empty(),
             takes: tally.takes,
             retimes: tally.retimes,
             is_of_another_block: self.is_of_another_block(block),
-            additions_fit_bloom: added.fold(true, |fits, log| fits && has_room(bloom, log)),
+            additions_fit_bloom: added.all(|log| has_room(bloom, log)),
         }
     }
 

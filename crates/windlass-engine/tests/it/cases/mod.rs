@@ -165,6 +165,7 @@ on_both_stores! {
     }
     trust {
         a_liar_that_is_alone_deletes_nothing_and_is_asked_again
+        a_liar_that_leaves_out_one_contract_deletes_nothing
         one_liar_of_two_changes_nothing_and_is_named
         a_liar_of_two_does_not_stop_the_head
         a_row_that_one_endpoint_denies_is_kept

@@ -14,7 +14,8 @@ use windlass_engine::collect::head::Followed;
 
 use super::panel::Panel;
 use super::scripted::Scripted;
-use super::stage::{Collector, Orders, Stage};
+use super::stage::{Collector, Orders, Stage, fee, from_block};
+use crate::collect::chain::COLLECTORS;
 use crate::collect::endpoint::Endpoint;
 use crate::database::Kind;
 
@@ -62,6 +63,24 @@ pub(super) async fn a_liar_that_is_alone_deletes_nothing_and_is_asked_again(kind
     collector.settle().await;
     assert_eq!(stage.doubts().await.count(), 0);
     stage.assert_complete(&Orders::default()).await;
+}
+
+pub(super) async fn a_liar_that_leaves_out_one_contract_deletes_nothing(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    for number in 1..=HEAD {
+        stage.chain.add(&[(COLLECTORS[0], fee(number)), (COLLECTORS[1], fee(number))]);
+    }
+    let orders = from_block(0);
+    let mut collector = stage.collector("a", &orders);
+    collector.follow().await;
+    collector.work_off().await;
+    stage.reader.tamper(|_, logs| {
+        let is_told = |log: &LogEvent| log.address != COLLECTORS[0] || log.block.number > HEAD - 3;
+        logs.into_iter().filter(is_told).collect()
+    });
+    collector.settle().await;
+    stage.assert_complete(&orders).await;
+    assert_eq!(stage.doubts().await.count(), HEAD - 3);
 }
 
 pub(super) async fn one_liar_of_two_changes_nothing_and_is_named(kind: Kind) {
