@@ -280,10 +280,6 @@ impl Follower {
         if is_far {
             return self.jump(&step).await;
         }
-        if self.busy_steps >= MAX_BUSY_STEPS && step.is_confirmed {
-            self.busy_steps = 0;
-            return self.keep_house(&step).await;
-        }
         match self.advance(&step).await? {
             Followed::Idle if step.is_confirmed => {
                 self.chain.pulse.cleared();
@@ -297,6 +293,10 @@ impl Follower {
             advanced => {
                 self.chain.pulse.cleared();
                 self.busy_steps += 1;
+                if self.busy_steps >= MAX_BUSY_STEPS {
+                    self.busy_steps = 0;
+                    self.keep_house(&step).await?;
+                }
                 Ok(advanced)
             }
         }

@@ -18,8 +18,9 @@ use super::bloom::BloomTrust;
 use crate::collect::block_logs;
 use crate::collect::routing::Routing;
 
-/// Headers that are asked for in one question.
-const HEADERS_PER_QUESTION: usize = 50;
+/// The most headers that are asked for in one question. Each that fails is followed by one
+/// of half the size, so that some pass however many fail.
+const MAX_HEADERS_PER_QUESTION: usize = 50;
 /// Questions about headers or logs that are under way at once.
 const QUESTIONS_AT_ONCE: usize = 4;
 /// Blocks whose logs are asked for in one question.
@@ -33,9 +34,15 @@ pub(super) struct ReadBlock {
 }
 
 /// Blocks in a row.
-#[derive(Default)]
 pub(super) struct ReadAhead {
     blocks: VecDeque<ReadBlock>,
+    headers_per_question: usize,
+}
+
+impl Default for ReadAhead {
+    fn default() -> Self {
+        Self { blocks: VecDeque::new(), headers_per_question: MAX_HEADERS_PER_QUESTION }
+    }
 }
 
 /// Whether the chain goes on from the last stored block.
@@ -84,13 +91,17 @@ impl ReadAhead {
         let asked_to = to.min(newest.block.number - 1);
         let numbers: Vec<u64> = (from..=asked_to).collect();
         let questions: Vec<_> =
-            numbers.chunks(HEADERS_PER_QUESTION).map(|numbers| reader.headers(numbers)).collect();
+            numbers.chunks(self.headers_per_question).map(|numbers| reader.headers(numbers)).collect();
         let mut answers = stream::iter(questions).buffered(QUESTIONS_AT_ONCE);
         while let Some(answer) = answers.next().await {
             let headers = match answer {
                 Ok(headers) => headers,
-                Err(error) => return (self.link(), Some(error)),
+                Err(error) => {
+                    self.headers_per_question = (self.headers_per_question / 2).max(1);
+                    return (self.link(), Some(error));
+                }
             };
+            self.headers_per_question = (self.headers_per_question * 2).min(MAX_HEADERS_PER_QUESTION);
             for header in headers {
                 let Some(header) = header else { return (self.link(), None) };
                 if !self.push(position, header) {

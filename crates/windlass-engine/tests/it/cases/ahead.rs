@@ -32,28 +32,30 @@ pub(super) async fn a_new_block_takes_one_question_besides_the_look(kind: Kind) 
     let stage = Stage::new(kind, NEVER_FINAL).await;
     let mut collector = behind(&stage, 20).await;
     collector.settle().await;
+    stage.reader.count();
     for head in 21..=40 {
         stage.mine_up_to(head);
-        stage.reader.count();
         assert_eq!(collector.follow().await, Followed::Advanced { blocks: 1, events: 1 });
-        assert_eq!(stage.reader.count(), 2 + 1, "newest and final block, and the logs");
     }
+    // Newest and final block, and the logs; and now and then one to prove the chain's blooms.
+    let asked = stage.reader.count();
+    assert!((60..=62).contains(&asked), "{asked}");
 }
 
-/// One of so many questions fails: what the others brought is stored all the same.
+/// So many of a hundred questions fail: what the others brought is stored all the same.
 pub(super) async fn failing_questions_cost_themselves_alone(kind: Kind) {
-    for every in [2, 3, 20] {
+    for percent in [5, 20, 50, 80] {
         let stage = Stage::new(kind, NEVER_FINAL).await;
         let mut collector = behind(&stage, 150).await;
-        stage.reader.fail_every(every);
+        stage.reader.fail_percent(percent);
         let mut steps = 0;
         while stage.position().await != Some(150) {
             // What fails is asked again.
             let _ = collector.follower.step().await;
             steps += 1;
-            assert!(steps < 1_000, "no progress with one failure in {every}");
+            assert!(steps < 20_000, "no progress while {percent} % fail");
         }
-        stage.reader.fail_every(0);
+        stage.reader.fail_percent(0);
         stage.assert_complete(&Orders::default()).await;
     }
 }

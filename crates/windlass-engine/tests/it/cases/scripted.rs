@@ -53,8 +53,9 @@ struct Script {
     tells_receipts: bool,
     /// How many questions were asked.
     count: u64,
-    /// One of so many fails.
-    fail_every: u64,
+    /// So many of a hundred fail.
+    fail_percent: u64,
+    luck: u64,
     /// Whoever asks for a range waits for a permit.
     gate: Option<Arc<Semaphore>>,
     /// The ranges that were asked for, with what was wanted.
@@ -170,15 +171,17 @@ impl Scripted {
         std::mem::take(&mut self.script().asked)
     }
 
-    /// One of so many questions fails; none if that is 0.
-    pub(crate) fn fail_every(&self, questions: u64) {
-        self.script().fail_every = questions;
+    /// So many of a hundred questions fail, spread without a pattern.
+    pub(crate) fn fail_percent(&self, percent: u64) {
+        self.script().fail_percent = percent;
     }
 
     fn answer(&self) -> Result<(), ChainError> {
         let mut script = self.script();
         script.count += 1;
-        if script.fail_every > 0 && script.count.is_multiple_of(script.fail_every) {
+        script.luck =
+            script.luck.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if (script.luck >> 33) % 100 < script.fail_percent {
             return Err(ChainError::new(ChainErrorKind::Unreachable, "the connection was reset"));
         }
         drop(script);
