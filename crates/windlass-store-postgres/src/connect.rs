@@ -217,7 +217,8 @@ fn refuse_unknown_sslmode(url: &str) -> StoreResult<()> {
 /// Plans: planning a claim or a completion costs as much as running it, so each
 /// statement is planned once per connection. Every statement that is run often
 /// reaches its rows by key; with scans and hash joins out of the way, that is what
-/// one plan for all parameters does too.
+/// one plan for all parameters does too. It reads few rows, whatever it is estimated to
+/// read, so no workers are started for it; `Mode::Scan` allows them.
 ///
 /// `synchronous_commit`: whoever turned it off for the whole server did not know
 /// that an epoch must be on disk before it is given out.
@@ -239,6 +240,7 @@ fn session_settings(schema: Option<&str>, read_only: bool) -> StoreResult<String
          SET enable_hashjoin = off;
          SET enable_mergejoin = off;
          SET enable_bitmapscan = off;
+         SET max_parallel_workers_per_gather = 0;
          SET client_min_messages = warning;
          SELECT set_config('synchronous_commit', 'on', false)
              WHERE current_setting('synchronous_commit') = 'off'",

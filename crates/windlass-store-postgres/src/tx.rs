@@ -29,7 +29,8 @@ pub(crate) type Param<'a> = &'a (dyn ToSql + Sync);
 /// A transaction that reads much of a table is planned for its values, with whatever reads
 /// fastest; groups are counted in memory before they are sorted on disk.
 const SCAN: &str = "BEGIN READ ONLY; SET LOCAL enable_seqscan = on; SET LOCAL enable_bitmapscan = on; \
-                    SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL work_mem = '32MB'";
+                    SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL work_mem = '32MB'; \
+                    SET LOCAL max_parallel_workers_per_gather = DEFAULT";
 
 /// How an operation is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -22,8 +22,15 @@ struct Beginning {
     below: Option<u64>,
     /// How many rows stand there and above.
     above: u64,
-    /// The newest block, where it was looked at.
-    newest: Option<u64>,
+    /// What anchors of this beginning go by; none where the page is near.
+    basis: Option<Basis>,
+}
+
+/// What the tables were like when rows were counted.
+#[derive(Clone, Copy)]
+struct Basis {
+    total: u64,
+    newest: u64,
 }
 
 impl Numbered<'_> {
@@ -42,25 +49,23 @@ impl Numbered<'_> {
             found.extend(walked.into_iter().map(|row| (table.spec.chain, row)));
         }
         found.sort_by_key(|(_, row)| std::cmp::Reverse(row.head.key()));
-        self.remember(&begin, &found, wanted, total);
+        self.remember(&begin, &found, skip, total);
         let page = found.into_iter().skip(usize::try_from(skip).unwrap_or(usize::MAX)).take(rows as usize);
         Ok((page.collect(), total))
     }
 
-    /// Keeps where the block of the page's last row begins, for the page behind it.
-    fn remember(&self, begin: &Beginning, found: &[(ChainId, EventRow)], wanted: u64, total: u64) {
-        let Some(newest) = begin.newest else { return };
-        let last = usize::try_from(wanted).unwrap_or(usize::MAX).min(found.len());
+    /// Keeps where the page begins, for the next one behind it or for the same again.
+    fn remember(&self, begin: &Beginning, found: &[(ChainId, EventRow)], skip: u64, total: u64) {
+        let Some(Basis { total: then, newest }) = begin.basis else { return };
         let block = |(_, row): &(ChainId, EventRow)| row.head.block.number;
-        let Some(last) = last.checked_sub(1).and_then(|last| found.get(last)).map(block) else { return };
-        let before = found.iter().take_while(|row| block(row) > last).count() as u64;
-        self.anchors.keep(Anchor {
-            tables: self.names(),
-            total,
-            newest,
-            block: last.saturating_add(1),
-            above: begin.above + before,
-        });
+        let first = usize::try_from(skip).ok().and_then(|skip| found.get(skip)).map(block);
+        let Some(first) = first else { return };
+        let before = found.iter().take_while(|row| block(row) > first).count() as u64;
+        let above = (begin.above + before).checked_sub(total.saturating_sub(then));
+        // Above all that was there then nothing was counted.
+        let Some(above) = above else { return };
+        let (tables, block) = (self.names(), first.saturating_add(1));
+        self.anchors.keep(Anchor { tables, total: then, newest, block, above });
     }
 
     fn names(&self) -> Vec<Identifier> {
@@ -70,11 +75,16 @@ impl Numbered<'_> {
     /// Finds where to begin: near the page, so that the rest can be walked.
     async fn begin(&self, total: u64, skip: u64) -> ApiResult<Beginning> {
         if skip <= MAX_WALK {
-            return Ok(Beginning { below: None, above: 0, newest: None });
+            return Ok(Beginning { below: None, above: 0, basis: None });
+        }
+        let anchor = self.anchor(total, skip).await?;
+        if let Some((upper, above, basis)) = anchor
+            && skip - above <= MAX_WALK
+        {
+            return Ok(Beginning { below: Some(upper), above, basis: Some(basis) });
         }
         let (oldest, newest) = self.ends().await?;
-        let anchor = self.anchor(total, skip).await?;
-        let (upper, above) = anchor.unwrap_or((newest.saturating_add(1), 0));
+        let (upper, above) = anchor.map_or((newest.saturating_add(1), 0), |(upper, above, _)| (upper, above));
         let mut seek = Seek::new(oldest, upper.saturating_sub(1), total - above, skip - above);
         while let Some((from, to)) = seek.question() {
             let rows =
@@ -82,20 +92,21 @@ impl Numbered<'_> {
             seek.answer(from, rows);
         }
         let (upper, rest) = seek.found();
-        Ok(Beginning { below: Some(upper), above: skip - rest, newest: Some(newest) })
+        Ok(Beginning { below: Some(upper), above: skip - rest, basis: Some(Basis { total, newest }) })
     }
 
-    /// The nearest anchor that holds: its block, and how many rows stand in it and above.
-    async fn anchor(&self, total: u64, skip: u64) -> ApiResult<Option<(u64, u64)>> {
+    /// The nearest anchor that holds: its block, how many rows stand in it and above, and
+    /// what it goes by.
+    async fn anchor(&self, total: u64, skip: u64) -> ApiResult<Option<(u64, u64, Basis)>> {
         let names = self.names();
         let Some(anchor) = self.anchors.nearest(&names, total, skip) else { return Ok(None) };
         let new = total.saturating_sub(anchor.total);
-        // Where nothing is new in all there is nothing to count either.
         if self.count(&[bound(Comparison::Above, anchor.newest)?]).await? != new {
             self.anchors.forget(&names);
             return Ok(None);
         }
-        Ok(anchor.above_now(total).map(|above| (anchor.block, above)))
+        let basis = Basis { total: anchor.total, newest: anchor.newest };
+        Ok(anchor.above_now(total).map(|above| (anchor.block, above, basis)))
     }
 
     /// The first and the last block with a row.

@@ -61,10 +61,13 @@ impl Tables for PostgresStore {
         if conditions.is_empty() {
             return self.read(table, |tx, table| Box::pin(registry::count(tx, table))).await;
         }
-        self.scan(&(table, conditions), |tx, (table, conditions)| {
-            Box::pin(read::count(tx, table, conditions))
-        })
-        .await
+        let asked = &(table, conditions);
+        if question::is_by_block(conditions) {
+            return self
+                .read(asked, |tx, (table, conditions)| Box::pin(read::count(tx, table, conditions)))
+                .await;
+        }
+        self.scan(asked, |tx, (table, conditions)| Box::pin(read::count(tx, table, conditions))).await
     }
 
     async fn sum_rows(&self, query: &SumQuery) -> StoreResult<Vec<SumGroup>> {

@@ -1,5 +1,7 @@
 //! A question as SQL: the conditions, and the values they compare with.
 
+use std::slice::from_ref;
+
 use tokio_postgres::types::Type;
 use windlass_core::error::StoreResult;
 use windlass_core::row_query::{Comparison, Condition, Place, RowOrder, RowQuery, SumQuery};
@@ -13,13 +15,19 @@ pub(super) struct Question<'a> {
     pub(super) values: Vec<Bound<'a>>,
 }
 
+/// Whether rows are found by their blocks alone.
+pub(super) fn is_by_block(conditions: &[Condition]) -> bool {
+    let is_range =
+        |condition: &Condition| condition.place == Place::Block && condition.comparison != Comparison::IsNot;
+    conditions.iter().all(is_range)
+}
+
 /// Whether a page is found by the table's key, or by the index of a column that is to have
 /// one value: then one plan suits every value.
 pub(super) fn is_by_key(query: &RowQuery) -> bool {
-    let is_by_key = |condition: &Condition| match condition.place {
-        Place::Block => condition.comparison != Comparison::IsNot,
-        _ => condition.comparison == Comparison::Is && condition.values.len() == 1,
-    };
+    let is_one_value =
+        |condition: &Condition| condition.comparison == Comparison::Is && condition.values.len() == 1;
+    let is_by_key = |condition: &Condition| is_by_block(from_ref(condition)) || is_one_value(condition);
     query.conditions.iter().all(is_by_key)
 }
 
