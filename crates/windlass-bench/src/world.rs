@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 use windlass_devnet::synthetic::{SyntheticNode, SyntheticOptions};
 
+use crate::clock;
 use crate::place::StoreArgs;
 use crate::serve::{self, Served};
 use crate::table::Table;
@@ -25,6 +26,8 @@ pub(crate) struct World {
     /// What the chain holds.
     pub(crate) truth: SyntheticOptions,
     pub(crate) table: Table,
+    /// When the collector was started first, on the clock of this machine.
+    pub(crate) started: Duration,
     _folder: TempDir,
 }
 
@@ -39,6 +42,7 @@ impl World {
         let folder = tempfile::tempdir()?;
         let database = store.fresh_database(folder.path()).await?;
         let mut windlass = Windlass::new(binary, folder.path(), &chain.urls, &database)?;
+        let started = clock::now();
         windlass.start()?;
         let begun = Instant::now();
         let table = loop {
@@ -49,7 +53,7 @@ impl World {
                 Err(_) => tokio::time::sleep(LOOK_EVERY).await,
             }
         };
-        Ok(Self { windlass, chain, truth: shape.options(), table, _folder: folder })
+        Ok(Self { windlass, chain, truth: shape.options(), table, started, _folder: folder })
     }
 
     /// Waits until a block's rows can be read, and hands on every look on the way there.

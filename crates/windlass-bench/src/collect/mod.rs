@@ -7,6 +7,7 @@
 
 mod compare;
 mod copy;
+mod end_to_end;
 mod engine;
 mod log;
 mod peer;
@@ -17,9 +18,11 @@ mod text;
 use self::compare::Compare;
 use self::engine::Collected;
 use self::peer::Peer;
+use self::pipe::Limit;
 use crate::place::{Place, StoreKind};
 use crate::report::Report;
 use crate::serve::{self, Served};
+use crate::windlass::BinaryArgs;
 use crate::{Outcome, StoreArgs};
 
 const BAR_RATIO: f64 = 0.6;
@@ -53,6 +56,11 @@ pub(crate) struct Args {
     /// Measure the same under other circumstances instead of the limit
     #[arg(long, value_enum)]
     compare: Option<Compare>,
+    /// Start `windlass run` as a user does, and measure from there to the last row
+    #[arg(long, conflicts_with_all = ["compare", "peer"])]
+    end_to_end: bool,
+    #[command(flatten)]
+    binary: BinaryArgs,
     /// Run another indexer as well
     #[arg(long, value_enum, conflicts_with = "compare")]
     peer: Option<Peer>,
@@ -82,6 +90,9 @@ pub(crate) async fn run(args: Args) -> Outcome {
     if let Some(compare) = args.compare {
         return compare::run(args, compare).await;
     }
+    if args.end_to_end {
+        return end_to_end::run(&args, &args.binary).await;
+    }
     let chain = args.chain();
     let served = Served::start(&chain)?;
     let place = args.store.open().await?;
@@ -96,7 +107,8 @@ pub(crate) async fn run(args: Args) -> Outcome {
         .at_most("resident memory in MiB", rss_mib as f64, BAR_RSS_MIB);
     place.store.close().await;
     if !args.no_limit {
-        report = against_limit(report, &args, &collected, &place, &served).await?;
+        let limit = limit_of(&args, &place, &served).await?;
+        report = against(report, collected.measured.rate(), &limit, BAR_RATIO);
     }
     drop(served);
     match args.peer {
@@ -105,21 +117,20 @@ pub(crate) async fn run(args: Args) -> Outcome {
     }
 }
 
-async fn against_limit(
-    report: Report,
-    args: &Args,
-    collected: &Collected,
-    place: &Place,
-    served: &Served,
-) -> Outcome {
+/// The bare pipe over the same wire.
+async fn limit_of(args: &Args, place: &Place, served: &Served) -> Result<Limit, Box<dyn std::error::Error>> {
     let chain = args.chain();
     let limit = match args.store.store {
         StoreKind::Sqlite => prepared::measure(&served.url, &place.path("bare.db"), &chain).await,
         StoreKind::Postgres => copy::measure(&served.url, args.store.url()?, &chain).await,
     };
-    let limit = limit.map_err(|error| error.to_string())?;
-    let ratio = collected.measured.rate() / limit.whole.rate();
-    Ok(report
+    Ok(limit.map_err(|error| error.to_string())?)
+}
+
+/// A rate against the limit, and the limit against its own parts.
+fn against(report: Report, rate: f64, limit: &Limit, bar: f64) -> Report {
+    let ratio = rate / limit.whole.rate();
+    report
         .with("limit", format_args!("{:.0}", limit.whole.rate()))
         .with("ratio", format_args!("{ratio:.2}"))
         .with("limit_download", format_args!("{:.0}", limit.download.rate()))
@@ -127,9 +138,9 @@ async fn against_limit(
         .with("limit_insert", format_args!("{:.0}", limit.insert.rate()))
         .with("limit_of_slowest", format_args!("{:.2}", limit.share_of_slowest()))
         .with("limit_of_sum", format_args!("{:.2}", limit.share_of_sum()))
-        .bar("ratio", ratio, BAR_RATIO)
+        .bar("ratio", ratio, bar)
         .bar("the limit's share of its slower part", limit.share_of_slowest(), BAR_LIMIT)
-        .bar("the limit's share of its parts together", limit.share_of_sum(), BAR_LIMIT))
+        .bar("the limit's share of its parts together", limit.share_of_sum(), BAR_LIMIT)
 }
 
 fn against_peer(report: Report, args: &Args, collected: &Collected) -> Outcome {
