@@ -47,7 +47,7 @@ use windlass_core::plan::{Plan, Source, SourceId};
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, Header, LogFilter, LogSpan};
 
 use self::bloom::BloomTrust;
-use self::poll::Polls;
+use self::poll::{Poll, Polls};
 use self::read_ahead::{Link, ReadAhead};
 use super::chain::CollectedChain;
 use super::children::Children;
@@ -105,6 +105,11 @@ pub struct Follower {
     routing: Option<(RoutingKey, Arc<Routing>)>,
     heads: Option<watch::Receiver<Option<u64>>>,
     polls: Polls,
+    /// The next poll, while the loop runs.
+    poll: Option<Poll>,
+    is_looping: bool,
+    /// Whether there may be something that has time: what became final, campaigns that ended.
+    has_chores: bool,
     /// What the last poll saw.
     seen: Option<(Sight, Header)>,
     read_ahead: ReadAhead,
@@ -152,7 +157,7 @@ const LEASE_SHARE: u32 = 4;
 /// With more blocks known than a step takes, the chain is not asked for newer ones for so long.
 const MAX_LOOK_AGE: Duration = Duration::from_secs(5);
 
-/// A head that never stands still does not keep the house from being kept.
+/// After so many steps with new blocks, chores have their turn beside them.
 const MAX_BUSY_STEPS: u32 = 16;
 
 /// The version of the plan, for whom of its sources, how many those are, and the contracts
@@ -213,6 +218,9 @@ impl Follower {
             routing: None,
             heads,
             polls,
+            poll: None,
+            is_looping: false,
+            has_chores: true,
             seen: None,
             read_ahead: ReadAhead::default(),
             read_for: 0,
@@ -231,6 +239,7 @@ impl Follower {
 
     /// Steps until told to stop, then gives the lease back.
     pub async fn run(mut self, shutdown: CancellationToken) -> Result<(), CollectError> {
+        self.is_looping = true;
         let result = step_until(&mut self, &shutdown).await;
         if let Some(lease) = &self.lease {
             report::end(&self.chain, lease, result.as_ref().err()).await;
@@ -242,6 +251,7 @@ impl Follower {
     /// Does one unit of work, after a look at the chain and at the lease.
     pub async fn step(&mut self) -> Result<Followed, CollectError> {
         self.leased = None;
+        self.has_chores = true;
         self.step_after(Look::Everything).await
     }
 
@@ -260,6 +270,9 @@ impl Follower {
         let Some(lease) = self.take_lease().await? else { return Ok(Followed::NotOurs) };
         let chain = self.chain.clone();
         let (sight, newest) = self.look(look).await?;
+        if self.is_looping {
+            self.poll_next();
+        }
         let plan = ledger::plan(&*chain.store, &chain.names).await?;
         let Some(position) = ledger::block(&*chain.store, &chain.names.head).await? else {
             return self.begin(&lease, &sight, &plan).await;
@@ -283,7 +296,7 @@ impl Follower {
         match self.advance(&step).await? {
             Followed::Idle if step.is_confirmed => {
                 self.chain.pulse.cleared();
-                self.keep_house(&step).await
+                self.do_chores(&step).await
             }
             Followed::Idle => {
                 let behind = endpoints_behind(step.position, &newest);
@@ -295,7 +308,7 @@ impl Follower {
                 self.busy_steps += 1;
                 if self.busy_steps >= MAX_BUSY_STEPS {
                     self.busy_steps = 0;
-                    self.keep_house(&step).await?;
+                    self.do_chores(&step).await?;
                 }
                 Ok(advanced)
             }
@@ -309,11 +322,29 @@ impl Follower {
             (Look::Newest, Some((sight, _))) => Some(sight.finalized),
             _ => None,
         };
-        self.polls.start(known_final.is_none(), Instant::now());
-        let seen = self.chain.look(known_final).await?;
+        let seen = match self.poll.take() {
+            Some(poll) => poll.answer.await.unwrap_or_else(|_| Err(interrupted()))?,
+            None => {
+                self.polls.start(known_final.is_none(), Instant::now());
+                self.chain.look(known_final).await?
+            }
+        };
         self.polls.seen(&seen.0, Instant::now());
         self.seen = Some(seen.clone());
         Ok(seen)
+    }
+
+    /// Starts the next poll, when it is due.
+    fn poll_next(&mut self) {
+        if self.poll.is_some() || self.lease.is_none() {
+            return;
+        }
+        let Some((sight, _)) = &self.seen else { return };
+        let starts = self.polls.due(Instant::now());
+        let with_finality = self.polls.wants_finality(starts);
+        let known_final = (!with_finality).then_some(sight.finalized);
+        self.polls.start(with_finality, starts);
+        self.poll = Some(Poll::start(self.chain.clone(), starts, known_final));
     }
 
     /// Reads what is known of the chain's blooms, and forgets logs that were sorted for
@@ -359,7 +390,16 @@ impl Follower {
     }
 
     /// What has time: campaigns that are over, and blocks that have become final.
-    async fn keep_house(&mut self, step: &Step) -> Result<Followed, CollectError> {
+    async fn do_chores(&mut self, step: &Step) -> Result<Followed, CollectError> {
+        if !self.has_chores {
+            return Ok(Followed::Idle);
+        }
+        let done = self.do_chore(step).await?;
+        self.has_chores = done != Followed::Idle;
+        Ok(done)
+    }
+
+    async fn do_chore(&mut self, step: &Step) -> Result<Followed, CollectError> {
         self.prove_blooms(step).await?;
         match self.retire(step).await? {
             Some(planned) => Ok(planned),
@@ -418,25 +458,34 @@ impl Follower {
     /// What the next step asks.
     fn next_look(&self, now: Instant) -> Look {
         let Some((_, newest)) = &self.seen else { return Look::Everything };
-        let due_in = self.polls.due_in(now);
         let step = u64::from(self.chain.options.max_blocks_per_step);
         let is_behind = newest.block.number >= self.stored_up_to.saturating_add(step);
-        if !due_in.is_zero() || (is_behind && !self.polls.is_older(MAX_LOOK_AGE, now)) {
+        if is_behind && !self.polls.is_older(MAX_LOOK_AGE, now) {
             return Look::Nothing;
         }
-        if self.polls.wants_finality(now) { Look::Everything } else { Look::Newest }
+        let (starts, with_finality) = match &self.poll {
+            Some(poll) => (poll.starts, poll.with_finality),
+            None => (self.polls.due(now), self.polls.wants_finality(now)),
+        };
+        match (starts > now, with_finality) {
+            (true, _) => Look::Nothing,
+            (false, true) => Look::Everything,
+            (false, false) => Look::Newest,
+        }
     }
 
     /// How long to wait after a step.
     fn pause_after(&self, done: Followed) -> Duration {
-        let until_due = self.polls.due_in(Instant::now());
+        let now = Instant::now();
+        let starts = self.poll.as_ref().map_or_else(|| self.polls.due(now), |poll| poll.starts);
+        let until_poll = starts.saturating_duration_since(now);
         let newest = self.seen.as_ref().map_or(0, |(_, newest)| newest.block.number);
         match done {
             Followed::NotOurs => NOT_OURS_PAUSE,
-            Followed::Idle => until_due,
+            Followed::Idle => until_poll,
             // Endpoints that disagree for ever are not asked without a pause.
             Followed::Rechecked { mended: 1.., .. } => self.polls.interval(),
-            Followed::Advanced { .. } if self.stored_up_to >= newest => until_due,
+            Followed::Advanced { .. } if self.stored_up_to >= newest => until_poll,
             _ => Duration::ZERO,
         }
     }
@@ -463,6 +512,10 @@ fn endpoints_behind(position: BlockRef, newest: &Header) -> String {
     format!("the endpoints are at block {newest} and do not know block {stored}, which is stored")
 }
 
+fn interrupted() -> ChainError {
+    ChainError::new(ChainErrorKind::Unreachable, "a look at the chain was interrupted")
+}
+
 fn does_not_follow(position: BlockRef) -> ChainError {
     let next = position.number + 1;
     let message = format!(
@@ -477,6 +530,7 @@ impl Paced for Follower {
 
     async fn pace(&mut self) -> Result<Duration, CollectError> {
         let look = self.next_look(Instant::now());
+        self.has_chores |= look == Look::Everything;
         match self.step_after(look).await {
             Ok(done) => {
                 self.failures = 0;
@@ -499,6 +553,8 @@ impl Paced for Follower {
         if let Some(heads) = &mut self.heads
             && heads.changed().await.is_ok()
         {
+            // A poll that is under way may have been answered before the news.
+            self.poll = None;
             self.polls.wake();
             return;
         }

@@ -1,17 +1,25 @@
 //! When the chain is asked for its newest block.
 //!
-//! The pace follows the distance between blocks: twice in that time, measured from the
-//! start of one poll to the start of the next. The distance is first taken from the blocks'
-//! own times, then from when they are seen. Time is an argument.
+//! The pace follows the distance between blocks: a little more than twice in that time,
+//! measured from the start of one poll to the start of the next. The distance is first taken
+//! from the blocks' own times, then from when they are seen. Time is an argument.
+//!
+//! A poll runs beside the step, so that reading one block does not delay the sight of the
+//! next; the step after it takes its answer.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
+use windlass_core::chain::BlockHeader;
+use windlass_core::reader::{ChainError, Header};
 
+use crate::collect::chain::CollectedChain;
 use crate::collect::sight::Sight;
 
-/// Polls in the time from one block to the next.
-const POLLS_PER_BLOCK: u32 = 2;
+/// The time between two polls, in percent of the time between two blocks.
+const INTERVAL_PERCENT: u32 = 45;
 /// The shortest time between two polls that is learned.
 const MIN_INTERVAL: Duration = Duration::from_millis(50);
 /// The longest.
@@ -22,8 +30,33 @@ const FIRST_INTERVAL: Duration = Duration::from_secs(1);
 const WEIGHT: f64 = 0.2;
 /// A pause of the chain counts as no more than so many times the distance known.
 const MAX_SLOWER: u32 = 4;
-/// The final block is asked for once in so many polls, since it moves slowly.
+/// The final block is asked for once in so many polls, since it moves slowly …
 const POLLS_PER_FINALITY: u32 = 8;
+/// … and no more often than this.
+const MIN_FINALITY_INTERVAL: Duration = Duration::from_secs(4);
+
+/// A poll that is under way, or starts soon.
+pub(super) struct Poll {
+    pub(super) starts: Instant,
+    pub(super) with_finality: bool,
+    pub(super) answer: AbortOnDropHandle<Result<(Sight, Header), ChainError>>,
+}
+
+impl Poll {
+    /// A poll that starts at this time.
+    pub(super) fn start(
+        chain: Arc<CollectedChain>,
+        starts: Instant,
+        known_final: Option<BlockHeader>,
+    ) -> Self {
+        let with_finality = known_final.is_none();
+        let answer = AbortOnDropHandle::new(tokio::spawn(async move {
+            tokio::time::sleep_until(starts).await;
+            chain.look(known_final).await
+        }));
+        Self { starts, with_finality, answer }
+    }
+}
 
 /// What is known of a chain's pace, and when it was polled.
 #[derive(Debug, Default)]
@@ -44,7 +77,7 @@ impl Polls {
 
     /// The time from the start of a poll to the start of the next.
     pub(super) fn interval(&self) -> Duration {
-        let learned = self.block_time.map(|apart| apart / POLLS_PER_BLOCK);
+        let learned = self.block_time.map(|apart| apart * INTERVAL_PERCENT / 100);
         let learned = learned.map_or(FIRST_INTERVAL, |learned| learned.clamp(MIN_INTERVAL, MAX_INTERVAL));
         self.configured.unwrap_or(learned)
     }
@@ -54,10 +87,9 @@ impl Polls {
         self.block_time.unwrap_or(FIRST_INTERVAL)
     }
 
-    /// How long to wait until the next poll is due.
-    pub(super) fn due_in(&self, now: Instant) -> Duration {
-        let due = self.polled.map_or(now, |polled| polled + self.interval());
-        due.saturating_duration_since(now)
+    /// When the next poll is due.
+    pub(super) fn due(&self, now: Instant) -> Instant {
+        self.polled.map_or(now, |polled| polled + self.interval()).max(now)
     }
 
     /// Whether the last poll is older than that.
@@ -67,7 +99,10 @@ impl Polls {
 
     /// Whether the final block should be asked for as well.
     pub(super) fn wants_finality(&self, now: Instant) -> bool {
-        let pause = self.interval() * POLLS_PER_FINALITY;
+        let pause = match self.configured {
+            Some(configured) => configured,
+            None => (self.interval() * POLLS_PER_FINALITY).max(MIN_FINALITY_INTERVAL),
+        };
         self.finality_polled.is_none_or(|polled| now.duration_since(polled) >= pause)
     }
 
@@ -128,11 +163,11 @@ mod tests {
         let (mut polls, start) = (Polls::new(None), Instant::now());
         assert_eq!(polls.interval(), FIRST_INTERVAL);
         polls.seen(&sight(100, 200), start);
-        assert_eq!(polls.interval(), Duration::from_secs(1), "blocks are two seconds apart");
+        assert_eq!(polls.interval(), Duration::from_millis(900), "blocks are two seconds apart");
         for block in 1..60_u32 {
             polls.seen(&sight(100 + u64::from(block), 200), start + Duration::from_millis(250) * block);
         }
-        assert_eq!(polls.interval().as_millis(), 125);
+        assert_eq!(polls.interval().as_millis(), 112);
     }
 
     #[test]
@@ -151,9 +186,9 @@ mod tests {
         let start = Instant::now();
         polls.seen(&sight(100, 100), start);
         polls.start(false, start);
-        assert_eq!(polls.due_in(start + Duration::from_secs(20)), Duration::from_secs(40));
+        assert_eq!(polls.due(start + Duration::from_secs(20)), start + Duration::from_secs(60));
         polls.wake();
-        assert_eq!(polls.due_in(start), Duration::ZERO);
+        assert_eq!(polls.due(start), start);
     }
 
     #[test]
@@ -161,9 +196,9 @@ mod tests {
         let (mut polls, start) = (Polls::new(None), Instant::now());
         assert!(polls.wants_finality(start));
         polls.start(true, start);
-        polls.seen(&sight(100, 25), start);
-        assert_eq!(polls.due_in(start + Duration::from_millis(100)), Duration::from_millis(25));
-        assert!(!polls.wants_finality(start + Duration::from_millis(900)));
-        assert!(polls.wants_finality(start + Duration::from_secs(1)));
+        polls.seen(&sight(100, 200), start);
+        assert_eq!(polls.due(start + Duration::from_millis(100)), start + Duration::from_millis(900));
+        assert!(!polls.wants_finality(start + Duration::from_millis(7_100)));
+        assert!(polls.wants_finality(start + Duration::from_millis(7_200)));
     }
 }
