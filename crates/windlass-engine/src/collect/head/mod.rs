@@ -12,19 +12,23 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | this | a step, and the pauses between steps |
-//! | `poll` | when the chain is asked for its newest block |
+//! | this | a step |
+//! | `pacing` | the loop: what each step asks, and the pauses between steps |
+//! | `look`, `poll` | the chain's newest block, and when it is asked for |
 //! | `read_ahead` | blocks that were read and are not stored yet |
 //! | `bloom` | whether a header's bloom can be relied on |
 //! | `advance` | storing the blocks that are complete |
 //! | `reorg`, `ancestor` | taking back what the chain does not have any more |
-//! | `recheck` | a second look at blocks that have become final |
+//! | `chores`, `recheck` | what has time, a second look at final blocks above all |
 //! | `plan`, `lease` | which sources need which blocks; who follows the chain |
 
 mod advance;
 mod ancestor;
 mod bloom;
+mod chores;
 mod lease;
+mod look;
+mod pacing;
 mod plan;
 mod poll;
 mod read_ahead;
@@ -32,23 +36,21 @@ mod recheck;
 mod reorg;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use windlass_core::chain::{B256, BlockRef};
-use windlass_core::commit::{Commit, Write};
-use windlass_core::error::RetryAdvice;
 use windlass_core::lease::Lease;
 use windlass_core::mode::Mode;
 use windlass_core::name::Owner;
 use windlass_core::plan::{Plan, Source, SourceId};
-use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, Header, LogFilter, LogSpan};
+use windlass_core::reader::{ChainError, Header};
 
 use self::bloom::BloomTrust;
+use self::look::endpoints_behind;
 use self::poll::{Poll, Polls};
-use self::read_ahead::{Link, ReadAhead};
+use self::read_ahead::ReadAhead;
 use super::chain::CollectedChain;
 use super::children::Children;
 use super::error::CollectError;
@@ -56,7 +58,7 @@ use super::health::report;
 use super::ledger;
 use super::routing::Routing;
 use super::sight::Sight;
-use crate::pace::{Paced, step_until};
+use crate::pace::step_until;
 
 /// What a step did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,16 +148,8 @@ enum Look {
     Nothing,
 }
 
-/// While another process holds the chain, its lease is asked for this often.
-const NOT_OURS_PAUSE: Duration = Duration::from_secs(1);
-/// The first pause after a failure of the endpoints; it doubles with each in a row.
-const FIRST_BACKOFF: Duration = Duration::from_millis(50);
-/// The longest such pause.
-const MAX_BACKOFF: Duration = Duration::from_secs(5);
 /// The lease is extended when this share of it has passed.
 const LEASE_SHARE: u32 = 4;
-/// With more blocks known than a step takes, the chain is not asked for newer ones for so long.
-const MAX_LOOK_AGE: Duration = Duration::from_secs(5);
 
 /// After so many steps with new blocks, chores have their turn beside them.
 const MAX_BUSY_STEPS: u32 = 16;
@@ -315,38 +309,6 @@ impl Follower {
         }
     }
 
-    /// Looks at the chain, or at what was seen of it last.
-    async fn look(&mut self, look: Look) -> Result<(Sight, Header), CollectError> {
-        let known_final = match (look, &self.seen) {
-            (Look::Nothing, Some(seen)) => return Ok(seen.clone()),
-            (Look::Newest, Some((sight, _))) => Some(sight.finalized),
-            _ => None,
-        };
-        let seen = match self.poll.take() {
-            Some(poll) => poll.answer.await.unwrap_or_else(|_| Err(interrupted()))?,
-            None => {
-                self.polls.start(known_final.is_none(), Instant::now());
-                self.chain.look(known_final).await?
-            }
-        };
-        self.polls.seen(&seen.0, Instant::now());
-        self.seen = Some(seen.clone());
-        Ok(seen)
-    }
-
-    /// Starts the next poll, when it is due.
-    fn poll_next(&mut self) {
-        if self.poll.is_some() || self.lease.is_none() {
-            return;
-        }
-        let Some((sight, _)) = &self.seen else { return };
-        let starts = self.polls.due(Instant::now());
-        let with_finality = self.polls.wants_finality(starts);
-        let known_final = (!with_finality).then_some(sight.finalized);
-        self.polls.start(with_finality, starts);
-        self.poll = Some(Poll::start(self.chain.clone(), starts, known_final));
-    }
-
     /// Reads what is known of the chain's blooms, and forgets logs that were sorted for
     /// another plan.
     async fn prepare(&mut self, plan_version: u64) -> Result<(), CollectError> {
@@ -360,78 +322,6 @@ impl Follower {
             self.read_for = plan_version;
         }
         Ok(())
-    }
-
-    /// Reads the headers of the next blocks, and so finds out whether the chain still has the
-    /// last stored block; `None` if that cannot be told. Far behind, that alone is asked.
-    async fn find_next(
-        &mut self,
-        position: BlockRef,
-        newest: &Header,
-        is_far: bool,
-    ) -> Result<(Option<bool>, Option<ChainError>), CollectError> {
-        if newest.block.block_ref() == position {
-            return Ok((Some(true), None));
-        }
-        if is_far || newest.block.number <= position.number {
-            return Ok((self.is_canonical(&position).await?, None));
-        }
-        let max_blocks = u64::from(self.chain.options.max_blocks_per_step);
-        let reader = self.chain.reader.clone();
-        let (link, error) = self.read_ahead.read_headers(&*reader, position, newest, max_blocks).await;
-        match link {
-            Link::Follows => Ok((Some(true), error)),
-            Link::Nothing => Err(error.unwrap_or_else(|| lacks_next(position, newest)).into()),
-            Link::Broken => match self.is_canonical(&position).await? {
-                Some(true) => Err(does_not_follow(position).into()),
-                found => Ok((found, None)),
-            },
-        }
-    }
-
-    /// What has time: campaigns that are over, and blocks that have become final.
-    async fn do_chores(&mut self, step: &Step) -> Result<Followed, CollectError> {
-        if !self.has_chores {
-            return Ok(Followed::Idle);
-        }
-        let done = self.do_chore(step).await?;
-        self.has_chores = done != Followed::Idle;
-        Ok(done)
-    }
-
-    async fn do_chore(&mut self, step: &Step) -> Result<Followed, CollectError> {
-        self.prove_blooms(step).await?;
-        match self.retire(step).await? {
-            Some(planned) => Ok(planned),
-            None => self.recheck(step).await,
-        }
-    }
-
-    /// Compares a block's bloom with all its logs, until enough is known of the chain's blooms.
-    async fn prove_blooms(&mut self, step: &Step) -> Result<(), CollectError> {
-        if let Some(header) = self.bloom_candidate.take().filter(|_| self.blooms.wants_proof()) {
-            let span = LogSpan::Block(header.block.block_ref());
-            // What cannot be asked now shows with another block.
-            if let Ok(logs) = self.chain.reader.logs(span, &LogFilter::default()).await {
-                self.blooms_changed |= self.blooms.saw_all(&header, &logs);
-            }
-        }
-        if self.blooms_changed {
-            let key = self.chain.names.blooms.clone();
-            let text =
-                serde_json::to_string(&self.blooms).map_err(|error| CollectError::strange(&key, error))?;
-            let note = vec![Write::PutState { key, value: Some(text) }];
-            self.chain.store.commit(Commit::of(note).under_lease(&step.lease).relaxed()).await?;
-            self.blooms_changed = false;
-        }
-        Ok(())
-    }
-
-    /// Whether the chain still has the last stored block; `None` from a node that does
-    /// not know that height.
-    async fn is_canonical(&self, position: &BlockRef) -> Result<Option<bool>, CollectError> {
-        let header = self.chain.reader.header(BlockTag::Number(position.number)).await?;
-        Ok(header.map(|header| header.block.hash == position.hash))
     }
 
     /// What sorts the logs of every source that is collected at a block.
@@ -453,132 +343,5 @@ impl Follower {
         let routing = Arc::new(routing.unwrap_or_else(|| Routing::new(chain, &[], Vec::new())));
         self.routing = Some((key, routing.clone()));
         routing
-    }
-
-    /// What the next step asks.
-    fn next_look(&self, now: Instant) -> Look {
-        let Some((_, newest)) = &self.seen else { return Look::Everything };
-        let step = u64::from(self.chain.options.max_blocks_per_step);
-        let is_behind = newest.block.number >= self.stored_up_to.saturating_add(step);
-        if is_behind && !self.polls.is_older(MAX_LOOK_AGE, now) {
-            return Look::Nothing;
-        }
-        let (starts, with_finality) = match &self.poll {
-            Some(poll) => (poll.starts, poll.with_finality),
-            None => (self.polls.due(now), self.polls.wants_finality(now)),
-        };
-        match (starts > now, with_finality) {
-            (true, _) => Look::Nothing,
-            (false, true) => Look::Everything,
-            (false, false) => Look::Newest,
-        }
-    }
-
-    /// How long to wait after a step.
-    fn pause_after(&self, done: Followed) -> Duration {
-        let now = Instant::now();
-        let starts = self.poll.as_ref().map_or_else(|| self.polls.due(now), |poll| poll.starts);
-        let until_poll = starts.saturating_duration_since(now);
-        let newest = self.seen.as_ref().map_or(0, |(_, newest)| newest.block.number);
-        match done {
-            Followed::NotOurs => NOT_OURS_PAUSE,
-            Followed::Idle => until_poll,
-            // Endpoints that disagree for ever are not asked without a pause.
-            Followed::Rechecked { mended: 1.., .. } => self.polls.interval(),
-            Followed::Advanced { .. } if self.stored_up_to >= newest => until_poll,
-            _ => Duration::ZERO,
-        }
-    }
-
-    /// How long to wait after another failure of the endpoints.
-    fn backoff(&mut self) -> Duration {
-        let doublings = self.failures.min(MAX_BACKOFF_DOUBLINGS);
-        self.failures += 1;
-        (FIRST_BACKOFF * (1 << doublings)).min(MAX_BACKOFF)
-    }
-}
-
-/// More doublings than these reach the longest pause.
-const MAX_BACKOFF_DOUBLINGS: u32 = 8;
-
-fn lacks_next(position: BlockRef, newest: &Header) -> ChainError {
-    let (next, newest) = (position.number + 1, newest.block.number);
-    let message = format!("no endpoint has block {next}, although the newest is {newest}");
-    ChainError::new(ChainErrorKind::UnknownBlock, message)
-}
-
-fn endpoints_behind(position: BlockRef, newest: &Header) -> String {
-    let (stored, newest) = (position.number, newest.block.number);
-    format!("the endpoints are at block {newest} and do not know block {stored}, which is stored")
-}
-
-fn interrupted() -> ChainError {
-    ChainError::new(ChainErrorKind::Unreachable, "a look at the chain was interrupted")
-}
-
-fn does_not_follow(position: BlockRef) -> ChainError {
-    let next = position.number + 1;
-    let message = format!(
-        "block {next} names another parent than block {position}, which is stored and which the chain has"
-    );
-    ChainError::new(ChainErrorKind::Malformed, message)
-}
-
-impl Paced for Follower {
-    const WHAT: &'static str = "following";
-    type Error = CollectError;
-
-    async fn pace(&mut self) -> Result<Duration, CollectError> {
-        let look = self.next_look(Instant::now());
-        self.has_chores |= look == Look::Everything;
-        match self.step_after(look).await {
-            Ok(done) => {
-                self.failures = 0;
-                if matches!(done, Followed::Planned | Followed::Jumped { .. }) {
-                    self.chain.replanned.send_modify(|changes| *changes += 1);
-                }
-                Ok(self.pause_after(done))
-            }
-            // The reporter says when the chain cannot be followed and when it can again.
-            Err(CollectError::Chain(error)) => {
-                let (chain, pause) = (self.chain.options.chain, self.backoff());
-                tracing::debug!(%chain, %error, ?pause, "the head was not followed");
-                Ok(pause)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    async fn wake(&mut self) {
-        if let Some(heads) = &mut self.heads
-            && heads.changed().await.is_ok()
-        {
-            // A poll that is under way may have been answered before the news.
-            self.poll = None;
-            self.polls.wake();
-            return;
-        }
-        std::future::pending().await
-    }
-
-    fn retry(error: &CollectError) -> RetryAdvice {
-        error.retry_in_loop()
-    }
-
-    fn tell(&self, error: &CollectError, delay: Duration) {
-        let chain = self.chain.options.chain;
-        match error {
-            CollectError::FinalityViolated { .. } => {
-                let code = error.code();
-                tracing::error!(%chain, %code, "{error}; nothing is deleted, and it goes on once the chain has the block again");
-            }
-            // The reporter tells when the chain is lost and when it is found again.
-            _ if error.trouble().is_some() => {
-                tracing::debug!(%chain, %error, ?delay, "the head was not followed")
-            }
-            _ => {
-                tracing::warn!(%chain, %error, ?delay, "{} was interrupted and goes on after a pause", Self::WHAT);
-            }
-        }
     }
 }

@@ -139,7 +139,7 @@ pub(super) async fn a_block_that_an_endpoint_keeps_failing_at_is_given_up(kind: 
     let stage = Stage::new(kind, 3).await;
     let mut collector = twenty_blocks(&stage).await;
     stage.reader.judge(|range| {
-        let whole = (range.count() > 1).then(|| too_large(None)).unwrap_or_else(bad_gateway);
+        let whole = if range.count() > 1 { too_large(None) } else { bad_gateway() };
         (range.from..=range.to).contains(&7).then_some(whole)
     });
     let did = collector.work_off().await;

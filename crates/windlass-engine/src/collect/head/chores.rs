@@ -1,0 +1,48 @@
+//! What has time: campaigns that are over, blocks that have become final, proof of the
+//! chain's blooms.
+
+use windlass_core::commit::{Commit, Write};
+use windlass_core::reader::{LogFilter, LogSpan};
+
+use super::{Followed, Follower, Step};
+use crate::collect::error::CollectError;
+
+impl Follower {
+    /// What has time: campaigns that are over, and blocks that have become final.
+    pub(super) async fn do_chores(&mut self, step: &Step) -> Result<Followed, CollectError> {
+        if !self.has_chores {
+            return Ok(Followed::Idle);
+        }
+        let done = self.do_chore(step).await?;
+        self.has_chores = done != Followed::Idle;
+        Ok(done)
+    }
+
+    async fn do_chore(&mut self, step: &Step) -> Result<Followed, CollectError> {
+        self.prove_blooms(step).await?;
+        match self.retire(step).await? {
+            Some(planned) => Ok(planned),
+            None => self.recheck(step).await,
+        }
+    }
+
+    /// Compares a block's bloom with all its logs, until enough is known of the chain's blooms.
+    async fn prove_blooms(&mut self, step: &Step) -> Result<(), CollectError> {
+        if let Some(header) = self.bloom_candidate.take().filter(|_| self.blooms.wants_proof()) {
+            let span = LogSpan::Block(header.block.block_ref());
+            // What cannot be asked now shows with another block.
+            if let Ok(logs) = self.chain.reader.logs(span, &LogFilter::default()).await {
+                self.blooms_changed |= self.blooms.saw_all(&header, &logs);
+            }
+        }
+        if self.blooms_changed {
+            let key = self.chain.names.blooms.clone();
+            let text =
+                serde_json::to_string(&self.blooms).map_err(|error| CollectError::strange(&key, error))?;
+            let note = vec![Write::PutState { key, value: Some(text) }];
+            self.chain.store.commit(Commit::of(note).under_lease(&step.lease).relaxed()).await?;
+            self.blooms_changed = false;
+        }
+        Ok(())
+    }
+}

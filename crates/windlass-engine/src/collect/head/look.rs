@@ -1,0 +1,102 @@
+//! Looks at the chain: its newest block, and whether it still has the last stored one.
+
+use tokio::time::Instant;
+use windlass_core::chain::BlockRef;
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, Header};
+
+use super::poll::Poll;
+use super::read_ahead::Link;
+use super::{Follower, Look};
+use crate::collect::error::CollectError;
+use crate::collect::sight::Sight;
+
+impl Follower {
+    /// Looks at the chain, or at what was seen of it last.
+    pub(super) async fn look(&mut self, look: Look) -> Result<(Sight, Header), CollectError> {
+        let known_final = match (look, &self.seen) {
+            (Look::Nothing, Some(seen)) => return Ok(seen.clone()),
+            (Look::Newest, Some((sight, _))) => Some(sight.finalized),
+            _ => None,
+        };
+        let seen = match self.poll.take() {
+            Some(poll) => poll.answer.await.unwrap_or_else(|_| Err(interrupted()))?,
+            None => {
+                self.polls.start(known_final.is_none(), Instant::now());
+                self.chain.look(known_final).await?
+            }
+        };
+        self.polls.seen(&seen.0, Instant::now());
+        self.seen = Some(seen.clone());
+        Ok(seen)
+    }
+
+    /// Starts the next poll, when it is due.
+    pub(super) fn poll_next(&mut self) {
+        if self.poll.is_some() || self.lease.is_none() {
+            return;
+        }
+        let Some((sight, _)) = &self.seen else { return };
+        let starts = self.polls.due(Instant::now());
+        let with_finality = self.polls.wants_finality(starts);
+        let known_final = (!with_finality).then_some(sight.finalized);
+        self.polls.start(with_finality, starts);
+        self.poll = Some(Poll::start(self.chain.clone(), starts, known_final));
+    }
+
+    /// Reads the headers of the next blocks, and so finds out whether the chain still has the
+    /// last stored block; `None` if that cannot be told. Far behind, that alone is asked.
+    pub(super) async fn find_next(
+        &mut self,
+        position: BlockRef,
+        newest: &Header,
+        is_far: bool,
+    ) -> Result<(Option<bool>, Option<ChainError>), CollectError> {
+        if newest.block.block_ref() == position {
+            return Ok((Some(true), None));
+        }
+        if is_far || newest.block.number <= position.number {
+            return Ok((self.is_canonical(&position).await?, None));
+        }
+        let max_blocks = u64::from(self.chain.options.max_blocks_per_step);
+        let reader = self.chain.reader.clone();
+        let (link, error) = self.read_ahead.read_headers(&*reader, position, newest, max_blocks).await;
+        match link {
+            Link::Follows => Ok((Some(true), error)),
+            Link::Nothing => Err(error.unwrap_or_else(|| lacks_next(position, newest)).into()),
+            Link::Broken => match self.is_canonical(&position).await? {
+                Some(true) => Err(does_not_follow(position).into()),
+                found => Ok((found, None)),
+            },
+        }
+    }
+
+    /// Whether the chain still has the last stored block; `None` from a node that does
+    /// not know that height.
+    pub(super) async fn is_canonical(&self, position: &BlockRef) -> Result<Option<bool>, CollectError> {
+        let header = self.chain.reader.header(BlockTag::Number(position.number)).await?;
+        Ok(header.map(|header| header.block.hash == position.hash))
+    }
+}
+
+fn lacks_next(position: BlockRef, newest: &Header) -> ChainError {
+    let (next, newest) = (position.number + 1, newest.block.number);
+    let message = format!("no endpoint has block {next}, although the newest is {newest}");
+    ChainError::new(ChainErrorKind::UnknownBlock, message)
+}
+
+pub(super) fn endpoints_behind(position: BlockRef, newest: &Header) -> String {
+    let (stored, newest) = (position.number, newest.block.number);
+    format!("the endpoints are at block {newest} and do not know block {stored}, which is stored")
+}
+
+fn does_not_follow(position: BlockRef) -> ChainError {
+    let next = position.number + 1;
+    let message = format!(
+        "block {next} names another parent than block {position}, which is stored and which the chain has"
+    );
+    ChainError::new(ChainErrorKind::Malformed, message)
+}
+
+fn interrupted() -> ChainError {
+    ChainError::new(ChainErrorKind::Unreachable, "a look at the chain was interrupted")
+}
