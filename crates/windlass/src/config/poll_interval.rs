@@ -64,7 +64,7 @@ impl JsonSchema for RealtimeInterval {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let duration = HumanDuration::json_schema(generator);
-        json_schema!({ "oneOf": [{ "const": AUTO }, duration] })
+        json_schema!({ "anyOf": [{ "const": AUTO }, duration] })
     }
 }
 

@@ -52,6 +52,8 @@ impl Follower {
             return Err(StoreError::Busy.into());
         };
         self.chain.pulse.hold(None);
+        // What was seen is old by the time that this process follows the chain.
+        (self.poll, self.seen) = (None, None);
         if self.waits_for.as_ref() != Some(&other.owner) {
             let left_s = left_s(other.expires_at, store.now().await?);
             let (chain, holder) = (options.chain, &other.owner);

@@ -36,7 +36,7 @@ async fn looks_with_blocks_every(ms: u64, looks: usize) -> Vec<Instant> {
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_head_is_looked_at_twice_in_the_time_between_blocks() {
-    for (block_ms, interval_ms) in [(250, 125), (2_000, 1_000), (12_000, 5_000)] {
+    for (block_ms, interval_ms) in [(250, 112), (2_000, 900), (12_000, 5_000)] {
         let looks = looks_with_blocks_every(block_ms, 200).await;
         let last = &looks[150..];
         let average = (last[last.len() - 1] - last[0]).as_millis() / (last.len() as u128 - 1);
