@@ -45,9 +45,7 @@ fn stop(running: Running) {
 async fn collected() -> (World, Folder) {
     let world = World::start().await;
     world.pay(20);
-    // How much is proven must not depend on when it was stopped.
-    let config = world.config("2").replace("[chain.local]\n", "[chain.local]\nverify = \"off\"\n");
-    let folder = Folder::with_config(&config);
+    let folder = Folder::with_config(&world.config("2"));
     let running = start(&folder);
     wait_until_collected(&folder, "fees", 20);
     stop(running);
