@@ -175,6 +175,11 @@ impl Tx {
         self.answer(self.client().query_typed(sql, params)).await
     }
 
+    /// Prepares a statement, so that it is sent at once when it is run.
+    pub(crate) async fn prepare(&self, sql: &str) -> Outcome<()> {
+        self.answer(self.client().prepare_cached(sql)).await.map(drop)
+    }
+
     /// Runs a statement that returns one row or none.
     pub(crate) async fn query_opt(&self, sql: &str, params: &[Param<'_>]) -> Outcome<Option<Row>> {
         self.require_begun().await?;

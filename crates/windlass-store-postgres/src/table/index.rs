@@ -26,6 +26,8 @@ const STATE: &str = "SELECT indisvalid FROM pg_index JOIN pg_class ON pg_class.o
 const UNBOUNDED: &str = "SET statement_timeout = 0; SET lock_timeout = 0";
 /// Against others who make indexes in this schema.
 const LOCK: &str = "SELECT pg_try_advisory_lock(hashtext('windlass/index'), hashtext(current_schema()))";
+/// Lets go of it.
+const UNLOCK: &str = "SELECT pg_advisory_unlock_all()";
 
 /// The columns of a table that have an index, in the table's order.
 pub(super) async fn list(tx: &Tx, name: &Identifier) -> Outcome<Vec<Identifier>> {
@@ -41,23 +43,17 @@ pub(super) async fn list(tx: &Tx, name: &Identifier) -> Outcome<Vec<Identifier>>
 /// Makes the index of a column; `false` when it is there.
 pub(super) async fn create(store: &PostgresStore, table: &Identifier, column: &Identifier) -> Outcome<bool> {
     let session = Session::begin(store, table, column).await?;
-    match session.is_valid().await? {
-        Some(true) => return Ok(false),
-        Some(false) => session.drop().await?,
-        None => {}
-    }
-    session.create(column).await?;
-    Ok(true)
+    let made = session.create_unless_valid(column).await;
+    session.end().await;
+    made
 }
 
 /// Takes the index of a column away; `false` when there was none.
 pub(super) async fn drop(store: &PostgresStore, table: &Identifier, column: &Identifier) -> Outcome<bool> {
     let session = Session::begin(store, table, column).await?;
-    let is_valid = session.is_valid().await?;
-    if is_valid.is_some() {
-        session.drop().await?;
-    }
-    Ok(is_valid == Some(true))
+    let dropped = session.drop_if_there().await;
+    session.end().await;
+    dropped
 }
 
 /// A session of its own, which ends with this: its settings are nobody else's.
@@ -76,6 +72,30 @@ impl<'a> Session<'a> {
             return Err(StoreError::Busy.into());
         }
         Ok(Self { client, table, index: index_name(table, column) })
+    }
+
+    /// Lets go of the lock at once: the server may notice the end of a session later.
+    async fn end(self) {
+        // If it cannot be told, the session's end does the same.
+        let _ = self.client.batch_execute(UNLOCK).await;
+    }
+
+    async fn create_unless_valid(&self, column: &Identifier) -> Outcome<bool> {
+        match self.is_valid().await? {
+            Some(true) => return Ok(false),
+            Some(false) => self.drop().await?,
+            None => {}
+        }
+        self.create(column).await?;
+        Ok(true)
+    }
+
+    async fn drop_if_there(&self) -> Outcome<bool> {
+        let is_valid = self.is_valid().await?;
+        if is_valid.is_some() {
+            self.drop().await?;
+        }
+        Ok(is_valid == Some(true))
     }
 
     async fn is_valid(&self) -> Outcome<Option<bool>> {

@@ -135,8 +135,11 @@ pub(super) async fn of_chain(tx: &Tx, chain: ChainId) -> Outcome<Vec<(Identifier
     rows.iter().map(read).collect()
 }
 
+/// Finds a table by its name.
+const FIND: &str = "SELECT spec FROM event_table WHERE name = $1";
+
 async fn find(tx: &Tx, name: &Identifier) -> Outcome<Option<Entry>> {
-    let row = tx.query_opt("SELECT spec FROM event_table WHERE name = $1", &[&name.as_str()]).await?;
+    let row = tx.query_opt(FIND, &[&name.as_str()]).await?;
     row.map(|row| Ok(Entry { name: name.to_string(), spec: get(&row, 0)? })).transpose()
 }
 
@@ -148,6 +151,8 @@ pub(super) async fn with_entry<T>(
     asked: impl Future<Output = Outcome<T>>,
 ) -> Outcome<(Entry, Outcome<T>)> {
     tx.begin().await?;
+    // The registry is asked first: behind a statement that fails it would have no answer.
+    tx.prepare(FIND).await?;
     match join(find(tx, name), asked).await {
         // Without its table a statement fails, and the transaction with it.
         (_, Err(fault)) if is(&fault, &GONE) => Err(missing(name)),
