@@ -6,7 +6,7 @@ use crate::report::{Measured, Report};
 use crate::serve::Served;
 use crate::windlass::BinaryArgs;
 use crate::world::World;
-use crate::{Outcome, clock};
+use crate::{Outcome, clock, fees};
 
 /// The part of the bare pipe's rate that a user gets.
 const BAR_RATIO: f64 = 0.85;
@@ -37,6 +37,8 @@ pub(super) async fn run(args: &Args, binary: &BinaryArgs) -> Outcome {
     }
     let served = Served::start(&chain)?;
     let place = args.store.open().await?;
+    // The pipe fills a table of the same form.
+    fees::create_table(&*place.store).await?;
     place.store.close().await;
     let limit = limit_of(args, &place, &served).await?;
     Ok(against(report, measured.rate(), &limit, BAR_RATIO))
