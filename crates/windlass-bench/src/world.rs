@@ -14,6 +14,9 @@ use crate::windlass::{BinaryArgs, Windlass};
 
 /// How often the table is looked at: what is measured is longer by up to that.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// How often a table is looked for that is not there yet: every look is a new connection,
+/// which costs the collector's machine as much as the collector's own.
+const OPEN_EVERY: Duration = Duration::from_millis(50);
 /// How long something may take before it must be wrong.
 const PATIENCE: Duration = Duration::from_secs(300);
 
@@ -50,7 +53,7 @@ impl World {
             match Table::of_another(store, &database).await {
                 Ok(table) => break table,
                 Err(error) if begun.elapsed() > PATIENCE => return Err(error),
-                Err(_) => tokio::time::sleep(LOOK_EVERY).await,
+                Err(_) => tokio::time::sleep(OPEN_EVERY).await,
             }
         };
         Ok(Self { windlass, chain, truth: shape.options(), table, started, _folder: folder })
@@ -75,24 +78,29 @@ impl World {
         }
     }
 
-    /// Waits until everything up to a block can be read: ranges of the past may be stored
-    /// after the newest block.
+    /// Waits until there are as many rows as the chain has up to a block, and hands on how
+    /// many there are on the way. The count is one row of a register: looking for the newest row would pass over whatever
+    /// the collector has not committed yet, again and again, on the cores that it needs.
     pub(crate) async fn wait_for_all(
         &mut self,
         number: u64,
-        looked: impl FnMut(Option<u64>),
+        mut looked: impl FnMut(u64),
     ) -> Result<(), Broken> {
-        self.wait_for(number, looked).await?;
         let truth = SyntheticOptions { blocks: number, ..self.truth.clone() };
-        let rows = SyntheticNode::new(truth).log_count();
+        let all = SyntheticNode::new(truth).log_count();
         let begun = Instant::now();
-        while self.table.rows().await? < rows {
-            self.look().await?;
-            if begun.elapsed() > PATIENCE {
-                return Err(format!("{rows} rows were not stored in {PATIENCE:?}").into());
+        loop {
+            let rows = self.table.rows().await?;
+            looked(rows);
+            if rows >= all {
+                return Ok(());
             }
+            if begun.elapsed() > PATIENCE {
+                return Err(format!("{rows} of {all} rows were stored in {PATIENCE:?}").into());
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+            self.windlass.check()?;
         }
-        Ok(())
     }
 
     /// The newest block that can be read, a moment later.

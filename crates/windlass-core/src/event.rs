@@ -31,6 +31,19 @@ impl Topics {
         Some(Self { words, len: u8::try_from(topics.len()).ok()? })
     }
 
+    /// The place of one more topic, to be filled; `None` when there are [`MAX_TOPICS`].
+    pub fn next_place(&mut self) -> Option<&mut B256> {
+        let place = self.words.get_mut(usize::from(self.len))?;
+        self.len += 1;
+        Some(place)
+    }
+
+    /// Takes the last topic out again.
+    pub fn drop_last(&mut self) {
+        self.len = self.len.saturating_sub(1);
+        self.words[usize::from(self.len)] = B256::ZERO;
+    }
+
     /// The topics, in order.
     pub fn as_slice(&self) -> &[B256] {
         &self.words[..usize::from(self.len)]

@@ -216,17 +216,31 @@ pub struct EventRow {
 }
 
 /// Rows of one table as they are written: many, without an allocation for each.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Rows {
     table: Arc<TableSpec>,
+    /// A commit that may have to be tried again is cloned, and its rows are not.
+    content: Arc<RowContent>,
+}
+
+#[derive(Clone, Default)]
+struct RowContent {
     heads: Vec<RowHead>,
     values: Vec<Value>,
 }
 
+impl fmt::Debug for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RowContent { heads, values } = &*self.content;
+        let mut shown = f.debug_struct("Rows");
+        shown.field("table", &self.table).field("heads", heads).field("values", values).finish()
+    }
+}
+
 impl Rows {
     /// No rows yet.
-    pub const fn new(table: Arc<TableSpec>) -> Self {
-        Self { table, heads: Vec::new(), values: Vec::new() }
+    pub fn new(table: Arc<TableSpec>) -> Self {
+        Self { table, content: Arc::default() }
     }
 
     /// The table they are for.
@@ -235,13 +249,13 @@ impl Rows {
     }
 
     /// How many.
-    pub const fn len(&self) -> usize {
-        self.heads.len()
+    pub fn len(&self) -> usize {
+        self.content.heads.len()
     }
 
     /// Whether there are none.
-    pub const fn is_empty(&self) -> bool {
-        self.heads.is_empty()
+    pub fn is_empty(&self) -> bool {
+        self.content.heads.is_empty()
     }
 
     /// Adds a row whose values `put` appends. When it fails, or appends something else
@@ -251,24 +265,25 @@ impl Rows {
         head: RowHead,
         put: impl FnOnce(&mut Vec<Value>) -> Result<(), E>,
     ) -> Result<bool, E> {
-        let before = self.values.len();
-        let put = put(&mut self.values);
-        let new = self.values.get(before..).unwrap_or_default();
+        let RowContent { heads, values } = Arc::make_mut(&mut self.content);
+        let before = values.len();
+        let put = put(values);
+        let new = values.get(before..).unwrap_or_default();
         let fits = put.is_ok()
             && new.len() == self.table.columns.len()
             && new.iter().zip(&self.table.columns).all(|(value, column)| value.fits(column.kind));
         if fits {
-            self.heads.push(head);
+            heads.push(head);
         } else {
-            self.values.truncate(before);
+            values.truncate(before);
         }
         put.map(|()| fits)
     }
 
     /// The rows, in the order in which they were added.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&RowHead, &[Value])> {
-        let width = self.table.columns.len();
-        self.heads.iter().enumerate().map(move |(place, head)| (head, &self.values[place * width..][..width]))
+        let (width, RowContent { heads, values }) = (self.table.columns.len(), &*self.content);
+        heads.iter().enumerate().map(move |(place, head)| (head, &values[place * width..][..width]))
     }
 
     /// Bytes of text and byte strings: what has no bound of its own.
@@ -278,7 +293,7 @@ impl Rows {
             Value::Text(text) => text.len(),
             _ => 0,
         };
-        self.values.iter().map(bytes).sum()
+        self.content.values.iter().map(bytes).sum()
     }
 }
 

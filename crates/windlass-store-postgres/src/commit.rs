@@ -1,5 +1,6 @@
 //! The transaction door: fences first, then the writes in their order, all or nothing.
 
+use std::num::NonZero;
 use std::sync::atomic::AtomicBool;
 
 use async_trait::async_trait;
@@ -8,9 +9,15 @@ use windlass_core::error::StoreResult;
 use windlass_core::store::Door;
 
 use crate::error::Outcome;
-use crate::table::Growth;
+use crate::table::{Growth, is_bulk};
 use crate::tx::Tx;
 use crate::{PostgresStore, cursor, event, job, lane, lease, outbox, pay, state, table};
+
+/// Commits of many rows that may be under way at once: more of them than cores that feed
+/// them only makes the server change between sessions, and opens sessions for nothing.
+pub(crate) fn max_bulk_commits() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get) + 1
+}
 
 /// A commit, and what an earlier try of it has found out.
 struct Work {
@@ -28,6 +35,8 @@ impl Door for PostgresStore {
                 event::sort(events);
             }
         }
+        let is_bulk = commit.writes.iter().any(|write| matches!(write, Write::Rows(rows) if is_bulk(rows)));
+        let _turn = if is_bulk { self.inner.bulk.acquire().await.ok() } else { None };
         let work = Work { commit, merge: AtomicBool::new(false) };
         self.write(work.commit.durability, &work, |tx, work| Box::pin(apply_all(tx, work))).await
     }

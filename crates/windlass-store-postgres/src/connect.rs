@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, QueueMode, RecyclingMethod, Runtime};
 use secrecy::{ExposeSecret, SecretString};
 use tokio_postgres::config::Host;
 use tokio_postgres::{Client, Config};
@@ -147,6 +147,8 @@ impl Target {
         let connect = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = Manager::from_config(self.config.clone(), tls::connector(self.verify)?, connect);
         Pool::builder(manager)
+            // The session that was used last has its statements and its catalog at hand.
+            .queue_mode(QueueMode::Lifo)
             .max_size(options.max_connections.max(1) as usize)
             .wait_timeout(Some(POOL_WAIT))
             .create_timeout(Some(CONNECT_TIMEOUT * 2))

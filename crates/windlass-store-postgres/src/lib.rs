@@ -53,7 +53,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use deadpool_postgres::Pool;
-use tokio::sync::RwLock;
+use tokio::sync::{RwLock, Semaphore};
 use windlass_core::error::StoreResult;
 use windlass_core::time::Clock;
 
@@ -79,6 +79,8 @@ struct Inner {
     marks: Marks,
     floors: Floors,
     completions: Completions,
+    /// How many commits of many rows may be under way at once.
+    bulk: Semaphore,
     proof: OnceLock<Proof>,
     /// Every operation reads it while it runs, so that closing can wait for the last one.
     running: RwLock<()>,
@@ -98,6 +100,7 @@ impl PostgresStore {
                 marks: Marks::default(),
                 floors: Floors::default(),
                 completions: Completions::default(),
+                bulk: Semaphore::new(commit::max_bulk_commits()),
                 proof: OnceLock::new(),
                 running: RwLock::new(()),
             }),

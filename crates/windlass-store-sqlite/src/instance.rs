@@ -249,6 +249,11 @@ pub(crate) fn claim_or_free<T>(
     if claimed.is_empty() && free_dead(tx)? > 0 { claim(tx) } else { Ok(claimed) }
 }
 
+/// Whether an instance is known to be dead.
+pub(crate) fn is_any_dead(tx: &Tx<'_>) -> StoreResult<bool> {
+    Ok(!dead(tx)?.is_empty())
+}
+
 /// The instances that are known to be dead.
 fn dead(tx: &Tx<'_>) -> StoreResult<Vec<i64>> {
     let Some(site) = &tx.instances.site else { return Ok(Vec::new()) };

@@ -88,6 +88,13 @@ pub(crate) fn runnable(tx: &Tx<'_>, queue: &str, limit: u32) -> StoreResult<Vec<
     Ok(lanes)
 }
 
+/// Whether a lane of a queue can be taken now.
+pub(crate) fn is_runnable(tx: &Tx<'_>, queue: &str) -> StoreResult<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM lane \
+                   WHERE queue = ?1 AND tail_seq > done_seq AND available_at_ms <= ?2)";
+    tx.prepare(sql)?.query_row((queue, tx.now.as_ms()), |row| row.get(0)).translate()
+}
+
 /// The lane with that number.
 pub(crate) fn find(tx: &Tx<'_>, id: i64) -> StoreResult<Option<Lane>> {
     let mut statement = tx.prepare(select_lane!("WHERE id = ?1"))?;

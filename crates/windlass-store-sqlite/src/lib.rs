@@ -126,11 +126,7 @@ impl SqliteStore {
         &self,
         work: impl FnOnce(&Tx<'_>) -> StoreResult<T> + Send + 'static,
     ) -> StoreResult<Option<T>> {
-        match self.inner.writer.run(Mode::Claim, work).await {
-            Ok(claimed) => Ok(Some(claimed)),
-            Err(StoreError::Busy) => Ok(None),
-            Err(error) => Err(error),
-        }
+        unless_busy(self.inner.writer.run(Mode::Claim, work).await)
     }
 
     /// Runs a closure on a reading connection, within one snapshot.
@@ -145,5 +141,14 @@ impl SqliteStore {
             }
             Readers::ThroughWriter => self.inner.writer.run_reading(work).await,
         }
+    }
+}
+
+/// `None` where another process is writing.
+fn unless_busy<T>(claimed: StoreResult<T>) -> StoreResult<Option<T>> {
+    match claimed {
+        Ok(claimed) => Ok(Some(claimed)),
+        Err(StoreError::Busy) => Ok(None),
+        Err(error) => Err(error),
     }
 }

@@ -10,14 +10,17 @@ use windlass_core::store::{Ranges, check_job_queue};
 
 use crate::row::signed;
 use crate::writer::Tx;
-use crate::{SqliteStore, cursor, job, lane};
+use crate::writing::Mode;
+use crate::{SqliteStore, cursor, job, lane, unless_busy};
 
 #[async_trait]
 impl Ranges for SqliteStore {
     async fn claim_range(&self, claim: &RangeClaim) -> StoreResult<Option<(BlockRange, ClaimedJob)>> {
         check_job_queue(&claim.queue)?;
         let claim = claim.clone();
-        Ok(self.claim(move |tx| claim_next(tx, &claim)).await?.flatten())
+        // What a range's blocks hold can be read again, so its claim need not outlive a loss of power.
+        let claimed = self.inner.writer.run(Mode::RelaxedClaim, move |tx| claim_next(tx, &claim)).await;
+        Ok(unless_busy(claimed)?.flatten())
     }
 }
 

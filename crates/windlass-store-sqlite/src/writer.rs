@@ -92,7 +92,20 @@ impl Writer {
         mode: Mode,
         work: impl FnOnce(&Tx<'_>) -> StoreResult<T> + Send + 'static,
     ) -> StoreResult<T> {
-        self.send(mode == Mode::Claim, move |thread| thread.transact(mode, work)).await
+        self.send(mode.is_claim(), move |thread| thread.transact(mode, work)).await
+    }
+
+    /// Runs a claim if a look without a transaction says that there is something to claim.
+    pub(crate) async fn run_claim_if<T: Default + Send + 'static>(
+        &self,
+        is_there: impl FnOnce(&Tx<'_>) -> StoreResult<bool> + Send + 'static,
+        work: impl FnOnce(&Tx<'_>) -> StoreResult<T> + Send + 'static,
+    ) -> StoreResult<T> {
+        let claim = move |thread: &mut WriterThread| match thread.read(is_there)? {
+            true => thread.transact(Mode::Claim, work),
+            false => Ok(T::default()),
+        };
+        self.send(true, claim).await
     }
 
     /// Runs a closure that only reads, for a database that has no other connection.

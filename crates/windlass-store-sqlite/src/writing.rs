@@ -1,7 +1,9 @@
 //! The writing thread itself: one transaction after another.
 //!
-//! While another process holds the file's lock, a commit waits its turn, and the
-//! claims that come in behind it are told "busy" at once instead of waiting with it.
+//! Claims go before commits: a claim takes microseconds and somebody waits for it to begin
+//! its work, while a commit of ten thousand rows takes milliseconds. While another process
+//! holds the file's lock, a commit waits its turn, and the claims that come in behind it are
+//! told "busy" at once instead of waiting with it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,6 +24,8 @@ use crate::writer::Tx;
 pub(crate) const MAX_QUEUED: usize = 1_024;
 /// How long the file's lock is waited for before waiting claims are looked after.
 const LOCK_TRY: Duration = Duration::from_millis(20);
+/// After so many claims in a row a commit is let through, however many claims still wait.
+const MAX_CLAIMS_IN_A_ROW: u32 = 32;
 
 type Work = Box<dyn FnOnce(Option<&mut WriterThread>) + Send>;
 
@@ -47,6 +51,15 @@ pub(crate) enum Mode {
     /// It waits for nobody. What it hands out survives the loss of power, the
     /// handing out need not: nobody is left on a machine that was down.
     Claim,
+    /// Like `Claim`, for what can be handed out again after a loss of power because nothing
+    /// was done with it that is not in this database.
+    RelaxedClaim,
+}
+
+impl Mode {
+    pub(crate) fn is_claim(self) -> bool {
+        matches!(self, Self::Claim | Self::RelaxedClaim)
+    }
 }
 
 /// The owner of the writing connection.
@@ -56,8 +69,11 @@ pub(crate) struct WriterThread {
     instances: Arc<Instances>,
     clock: Arc<dyn Clock>,
     receiver: mpsc::Receiver<Queued>,
-    /// What was received while claims were looked after.
+    /// Claims that were received and wait.
+    claims: VecDeque<Queued>,
+    /// Everything else that was received and waits.
     backlog: VecDeque<Queued>,
+    claims_in_a_row: u32,
     synced_commits: Option<bool>,
     /// Whether something may stand in the log that a loss of power would undo.
     unsynced: bool,
@@ -73,14 +89,15 @@ impl WriterThread {
         identity: Identity,
         instances: Arc<Instances>,
     ) -> Self {
-        let backlog = VecDeque::new();
         Self {
             connection,
             identity,
             instances,
             clock,
             receiver,
-            backlog,
+            claims: VecDeque::new(),
+            backlog: VecDeque::new(),
+            claims_in_a_row: 0,
             synced_commits: None,
             unsynced: true,
             data_version: 0,
@@ -89,8 +106,30 @@ impl WriterThread {
 
     /// Works until nobody can send any more.
     pub(crate) fn serve(mut self) {
-        while let Some(queued) = self.backlog.pop_front().or_else(|| self.receiver.blocking_recv()) {
+        while let Some(queued) = self.next() {
             (queued.work)(Some(&mut self));
+        }
+    }
+
+    /// What is to be done next; `None` when nobody can send any more.
+    fn next(&mut self) -> Option<Queued> {
+        self.receive();
+        let is_claims_turn = self.claims_in_a_row < MAX_CLAIMS_IN_A_ROW || self.backlog.is_empty();
+        if let Some(claim) = self.claims.pop_front_if(|_| is_claims_turn) {
+            self.claims_in_a_row += 1;
+            return Some(claim);
+        }
+        self.claims_in_a_row = 0;
+        self.backlog.pop_front().or_else(|| self.receiver.blocking_recv())
+    }
+
+    /// Sorts what has come in since.
+    fn receive(&mut self) {
+        while self.claims.len() + self.backlog.len() < MAX_QUEUED
+            && let Ok(queued) = self.receiver.try_recv()
+        {
+            let queue = if queued.is_claim { &mut self.claims } else { &mut self.backlog };
+            queue.push_back(queued);
         }
     }
 
@@ -106,7 +145,7 @@ impl WriterThread {
         let result = work(&Tx::new(&self.connection, self.clock.now(), &self.instances));
         match result.and_then(|result| self.control("COMMIT").map(|()| result)) {
             Ok(result) => {
-                self.unsynced = !synced && (self.unsynced || mode == Mode::Relaxed);
+                self.unsynced = !synced && (self.unsynced || mode != Mode::Claim);
                 Ok(result)
             }
             Err(error) => {
@@ -133,7 +172,7 @@ impl WriterThread {
     fn sync_for(&mut self, mode: Mode) -> StoreResult<bool> {
         let synced = match mode {
             Mode::Full => true,
-            Mode::Relaxed => false,
+            Mode::Relaxed | Mode::RelaxedClaim => false,
             Mode::Claim => self.others_committed()? || self.unsynced,
         };
         if self.synced_commits != Some(synced) {
@@ -153,11 +192,11 @@ impl WriterThread {
     /// Takes the file's write lock.
     fn lock(&mut self, mode: Mode) -> StoreResult<()> {
         let begun = Instant::now();
-        let once = if mode == Mode::Claim { Duration::ZERO } else { LOCK_TRY };
+        let once = if mode.is_claim() { Duration::ZERO } else { LOCK_TRY };
         self.connection.busy_timeout(once).translate()?;
         loop {
             match self.control("BEGIN IMMEDIATE") {
-                Err(StoreError::Busy) if mode != Mode::Claim && begun.elapsed() < WRITE_WAIT => {
+                Err(StoreError::Busy) if !mode.is_claim() && begun.elapsed() < WRITE_WAIT => {
                     self.refuse_claims();
                 }
                 answer => return answer,
@@ -167,14 +206,9 @@ impl WriterThread {
 
     /// Tells the claims that have come in that the database is busy.
     fn refuse_claims(&mut self) {
-        while self.backlog.len() < MAX_QUEUED
-            && let Ok(queued) = self.receiver.try_recv()
-        {
-            if queued.is_claim {
-                (queued.work)(None);
-            } else {
-                self.backlog.push_back(queued);
-            }
+        self.receive();
+        for claim in std::mem::take(&mut self.claims) {
+            (claim.work)(None);
         }
     }
 
@@ -182,5 +216,59 @@ impl WriterThread {
     fn control(&self, statement: &str) -> StoreResult<()> {
         self.connection.prepare_cached(statement).translate()?.execute([]).translate()?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use windlass_core::time::Timestamp;
+
+    use super::*;
+    use crate::connect::Place;
+
+    struct Stopped;
+
+    impl Clock for Stopped {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_ms(0)
+        }
+    }
+
+    /// The order in which a writer does what waits for it.
+    fn order(waiting: &[(&'static str, bool)]) -> Vec<&'static str> {
+        let (sender, receiver) = mpsc::channel(MAX_QUEUED);
+        let done = Arc::new(Mutex::new(Vec::new()));
+        for (name, is_claim) in waiting.iter().copied() {
+            let done = done.clone();
+            let note = move |_: Option<&mut WriterThread>| done.lock().expect("a list").push(name);
+            sender.try_send(Queued::new(is_claim, note)).expect("room");
+        }
+        drop(sender);
+        let connection = Connection::open_in_memory().expect("a database");
+        let (identity, instances) =
+            (Identity::of(&Place::Memory).expect("an identity"), Instances::beside(&Place::Memory));
+        WriterThread::new(connection, Arc::new(Stopped), receiver, identity, Arc::new(instances)).serve();
+        Arc::into_inner(done).expect("nobody has it any more").into_inner().expect("a list")
+    }
+
+    #[test]
+    fn claims_go_before_commits_and_each_kind_in_its_order() {
+        let waiting = [("commit 1", false), ("claim 1", true), ("commit 2", false), ("claim 2", true)];
+        assert_eq!(order(&waiting), ["claim 1", "claim 2", "commit 1", "commit 2"]);
+    }
+
+    #[test]
+    fn claims_do_not_keep_commits_waiting_for_ever() {
+        let claims = vec![("claim", true); 3 * MAX_CLAIMS_IN_A_ROW as usize];
+        let waiting: Vec<_> = [("commit", false), ("commit", false)].into_iter().chain(claims).collect();
+        let places: Vec<usize> = (0..)
+            .zip(order(&waiting))
+            .filter(|(_, name)| *name == "commit")
+            .map(|(place, _)| place)
+            .collect();
+        let row = MAX_CLAIMS_IN_A_ROW as usize;
+        assert_eq!(places, [row, 2 * row + 1]);
     }
 }

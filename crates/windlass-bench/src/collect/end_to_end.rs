@@ -18,8 +18,8 @@ pub(super) async fn run(args: &Args, binary: &BinaryArgs) -> Outcome {
     let started = world.started;
     let mut first = None;
     world
-        .wait_for_all(chain.blocks, |newest| {
-            if newest.is_some() && first.is_none() {
+        .wait_for_all(chain.blocks, |rows| {
+            if rows > 0 && first.is_none() {
                 first = Some(clock::now().saturating_sub(started));
             }
         })

@@ -25,8 +25,9 @@ pub(super) async fn run(
     let begun = clock::now();
     world.windlass.start()?;
     let mut first = None;
-    let noted = |newest: Option<u64>| {
-        if newest > Some(given.past) && first.is_none() {
+    let past_rows = given.past * u64::from(given.logs_per_block);
+    let noted = |rows: u64| {
+        if rows > past_rows && first.is_none() {
             first = Some(clock::now().saturating_sub(begun));
         }
     };

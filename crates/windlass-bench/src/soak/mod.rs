@@ -173,6 +173,7 @@ impl Soak {
 
     /// Lets it come to the head, with the usual faults, and compares the table with the chain.
     async fn compare(mut self, head: u64) -> Result<(), Broken> {
+        self.world.wait_for(head, |_| {}).await?;
         self.world.wait_for_all(head, |_| {}).await?;
         self.world.truth.blocks = head;
         self.world.compare().await

@@ -19,6 +19,7 @@ use super::error::RpcError;
 use super::header::{self, ReadHeader, TagParam};
 use super::hex::{Hex, Storable};
 use super::log::{Blocks, Query, RpcLog};
+use super::log_list::LogList;
 use super::range_limit::{self, Complaint, RangeAdvice, RangeLimit};
 use super::receipt::RpcReceipt;
 use super::transport::{
@@ -101,13 +102,14 @@ impl EvmRpc {
         // What one block holds cannot be asked for in smaller pieces.
         let limit_bytes = if range.from == range.to { MAX_BODY_BYTES } else { MAX_RANGE_BODY_BYTES };
         let query = (Query::new(Blocks::Range(range), filter),);
-        let logs = self.bounded_call(method, query, limit_bytes).await?;
-        logs.ok_or_else(|| self.malformed(method, &"there is no result"))
+        let logs: Option<LogList> = self.bounded_call(method, query, limit_bytes).await?;
+        logs.map(|LogList(logs)| logs).ok_or_else(|| self.malformed(method, &"there is no result"))
     }
 
     /// The logs of one block, whichever fork it is on.
     pub async fn logs_by_hash(&self, block: B256, filter: &LogFilter) -> Result<Vec<RpcLog>, RpcError> {
-        self.required("eth_getLogs", (Query::new(Blocks::Hash(block), filter),)).await
+        let query = (Query::new(Blocks::Hash(block), filter),);
+        self.required("eth_getLogs", query).await.map(|LogList(logs)| logs)
     }
 
     /// The code at an address; empty when there is no contract.
@@ -218,7 +220,7 @@ impl EvmRpc {
         reply: &'a Reply,
     ) -> Result<Result<Option<T>, ErrorObject<'a>>, RpcError> {
         // UTF-8 is checked once for the whole body: string by string it costs a third of the parse.
-        let answer = std::str::from_utf8(&reply.body)
+        let answer = simdutf8::basic::from_utf8(&reply.body)
             .map_err(serde::de::Error::custom)
             .and_then(serde_json::from_str::<Answer<'a, T>>);
         match answer {

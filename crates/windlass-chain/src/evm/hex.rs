@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::Deserializer;
-use serde::de::{Error, Visitor};
+use serde::de::{DeserializeSeed, Error, Visitor};
 
 /// What a hexadecimal text can become.
 pub(crate) trait FromHex: Sized {
@@ -93,6 +93,50 @@ pub(crate) struct Hex<T>(pub(crate) T);
 impl<'de, T: FromHex> serde::Deserialize<'de> for Hex<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         de(deserializer).map(Self)
+    }
+}
+
+/// Where the bytes of `0x…` go: an array of that length, or the end of a buffer.
+pub(crate) struct FillHex<T>(pub(crate) T);
+
+/// What takes the bytes of a hexadecimal text.
+pub(crate) trait TakeHex {
+    /// Takes the digits behind `0x`; `None` when they are none, or not as many as it needs.
+    fn take(self, digits: &[u8]) -> Option<()>;
+}
+
+impl<const N: usize> TakeHex for &mut [u8; N] {
+    fn take(self, digits: &[u8]) -> Option<()> {
+        alloy_primitives::hex::decode_to_slice(digits, self).ok()
+    }
+}
+
+impl TakeHex for &mut Vec<u8> {
+    fn take(self, digits: &[u8]) -> Option<()> {
+        let start = self.len();
+        self.resize(start + digits.len() / 2, 0);
+        alloy_primitives::hex::decode_to_slice(digits, &mut self[start..]).ok()
+    }
+}
+
+impl<'de, T: TakeHex> DeserializeSeed<'de> for FillHex<T> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<T: TakeHex> Visitor<'_> for FillHex<T> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a hexadecimal text")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+        let taken = text.as_bytes().strip_prefix(b"0x").and_then(|digits| self.0.take(digits));
+        taken.ok_or_else(|| E::custom("expected a hexadecimal text of its length"))
     }
 }
 

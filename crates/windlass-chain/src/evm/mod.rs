@@ -26,6 +26,7 @@ mod header;
 mod hex;
 mod learn;
 pub mod log;
+mod log_list;
 pub mod pool;
 pub mod range_limit;
 mod range_probe;

@@ -19,6 +19,7 @@ use windlass_core::reader::{ChainError, ChainErrorKind, Receipts};
 
 use super::hex::{self, Hex};
 use super::log::RpcLog;
+use super::log_list::LogList;
 
 /// A deposit of an OP chain.
 const DEPOSIT: u64 = 0x7e;
@@ -44,7 +45,7 @@ pub(crate) struct RpcReceipt {
     cumulative_gas_used: u64,
     #[serde(default)]
     logs_bloom: Option<Hex<[u8; 256]>>,
-    logs: Vec<RpcLog>,
+    logs: LogList,
     #[serde(deserialize_with = "hex::de")]
     transaction_hash: [u8; 32],
     #[serde(deserialize_with = "hex::de")]
@@ -78,7 +79,7 @@ pub(crate) fn read(
         }
     }
     let root = ordered_trie_root_encoded(&encoded);
-    let logs = receipts.into_iter().flat_map(|receipt| receipt.logs);
+    let logs = receipts.into_iter().flat_map(|receipt| receipt.logs.0);
     let logs = logs.map(|log| log.into_event(chain, block.timestamp_s)).collect();
     Ok(Ok(Receipts { root, logs }))
 }
@@ -96,7 +97,7 @@ fn check(block: &BlockHeader, receipts: &[RpcReceipt]) -> Result<(), ChainError>
     if receipts.iter().zip(0..).any(|(receipt, place)| receipt.transaction_index != place) {
         return strange("with a gap");
     }
-    let logs = || receipts.iter().flat_map(|receipt| receipt.logs.iter().map(move |log| (receipt, log)));
+    let logs = || receipts.iter().flat_map(|receipt| receipt.logs.0.iter().map(move |log| (receipt, log)));
     if logs().any(|(receipt, log)| {
         log.block != block.block_ref() || log.transaction_hash != receipt.transaction_hash
     }) {
@@ -148,7 +149,7 @@ impl RpcReceipt {
             address: log.address,
             data: LogData::new_unchecked(log.topics.as_slice().to_vec(), log.data.clone()),
         };
-        let logs = self.logs.iter().map(log).collect();
+        let logs = self.logs.0.iter().map(log).collect();
         Receipt { status, cumulative_gas_used: self.cumulative_gas_used, logs }
     }
 

@@ -28,7 +28,7 @@ use windlass_core::store::{TableInfo, Tables};
 use windlass_core::table::{EventRow, Identifier, TableSpec};
 
 pub(crate) use self::growth::Growth;
-pub(crate) use self::write::{erase, insert, retract};
+pub(crate) use self::write::{erase, insert, is_bulk, retract};
 
 use crate::PostgresStore;
 

@@ -30,6 +30,11 @@ use crate::tx::{Param, Tx};
 /// From so many rows on COPY pays for its extra round trips.
 const MIN_COPY_ROWS: usize = 256;
 
+/// Whether rows are so many that they go in by COPY if they are new.
+pub(crate) fn is_bulk(rows: &Rows) -> bool {
+    rows.len() >= MIN_COPY_ROWS
+}
+
 /// A row: where its log stands, and its values.
 type Row<'a> = (&'a RowHead, &'a [Value]);
 
@@ -40,10 +45,10 @@ pub(crate) async fn insert(
     merge: &AtomicBool,
     growth: &mut Growth,
 ) -> Outcome<Written> {
-    let table = rows.table();
+    let (table, is_bulk) = (rows.table(), is_bulk(rows));
     let rows = sorted(rows);
     let distinct = rows.windows(2).all(|pair| pair[0].0.key() != pair[1].0.key());
-    let may_copy = rows.len() >= MIN_COPY_ROWS && distinct && !merge.load(Ordering::Relaxed);
+    let may_copy = is_bulk && distinct && !merge.load(Ordering::Relaxed);
     let (entry, stored) = if may_copy {
         let (entry, is_taken) = with_entry(tx, &table.name, any_stored(tx, table, &rows)).await?;
         entry.require(table)?;
