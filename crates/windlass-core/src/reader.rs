@@ -135,6 +135,22 @@ pub trait ChainReader: Send + Sync {
         of_block(header, filter, self.logs(span, &LogFilter::default()).await?)
     }
 
+    /// The logs of blocks in a row whose headers are known, in order. They are asked for by
+    /// number: the caller checks them against the headers.
+    async fn logs_of_blocks(
+        &self,
+        headers: &[Header],
+        filter: &LogFilter,
+    ) -> Result<Vec<LogEvent>, ChainError> {
+        match (headers.first(), headers.last()) {
+            (Some(first), Some(last)) => {
+                let range = BlockRange { from: first.block.number, to: last.block.number };
+                self.logs(LogSpan::Range(range), filter).await
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
     /// Every receipt of a block; `None` when the endpoint cannot tell them.
     async fn receipts(&self, block: &BlockHeader) -> Result<Option<Receipts>, ChainError>;
 

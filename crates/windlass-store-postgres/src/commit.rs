@@ -35,7 +35,10 @@ impl Door for PostgresStore {
                 event::sort(events);
             }
         }
-        let is_bulk = commit.writes.iter().any(|write| matches!(write, Write::Rows(rows) if is_bulk(rows)));
+        // What a lease holder commits, the head above all, does not wait behind history.
+        let is_urgent = commit.fences.iter().any(|fence| matches!(fence, Fence::Lease { .. }));
+        let is_bulk = !is_urgent
+            && commit.writes.iter().any(|write| matches!(write, Write::Rows(rows) if is_bulk(rows)));
         let _turn = if is_bulk { self.inner.bulk.acquire().await.ok() } else { None };
         let work = Work { commit, merge: AtomicBool::new(false) };
         self.write(work.commit.durability, &work, |tx, work| Box::pin(apply_all(tx, work))).await

@@ -32,6 +32,7 @@ pub use self::left::{LeftOut, Next};
 use self::patience::patiently;
 pub use self::phantom::Phantoms;
 use super::block_logs;
+use super::blooms::BloomTrust;
 use super::chain::CollectedChain;
 use super::compare::{self, Compared};
 use super::error::CollectError;
@@ -80,6 +81,8 @@ impl Audited {
 pub struct Audit {
     chain: Arc<CollectedChain>,
     second: Option<Arc<dyn ChainReader>>,
+    /// Whether a bloom without room for a log proves that there is none.
+    blooms: BloomTrust,
 }
 
 /// What is known of one block.
@@ -97,7 +100,8 @@ impl Audit {
         chain: Arc<CollectedChain>,
         second: Option<Arc<dyn ChainReader>>,
     ) -> Result<Self, CollectError> {
-        let audit = Self { chain, second };
+        let blooms = chain.bloom_trust().await?;
+        let audit = Self { chain, second, blooms };
         // Sources that are not configured cannot be judged: better to say so first.
         audit.routing_at(u64::MAX).await?;
         Ok(audit)
@@ -245,8 +249,7 @@ impl Audit {
             let logs = receipts.logs.into_iter().filter(|log| filter.matches(log)).collect();
             return Ok(Known { header, proof: Proof::Receipts, logs, is_disputed: false });
         }
-        let is_bloom_whole = !self.chain.options.chain.has_logs_outside_blooms();
-        if is_bloom_whole && !filter.may_match(&header.logs_bloom) {
+        if self.blooms.is_proven() && !filter.may_match(&header.logs_bloom) {
             return Ok(Known { header, proof: Proof::Bloom, logs: Vec::new(), is_disputed: false });
         }
         let logs = block_logs::of_header(&*self.chain.reader, &header, filter).await?;

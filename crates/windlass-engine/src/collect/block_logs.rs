@@ -76,7 +76,9 @@ async fn compared(reader: &dyn ChainReader, header: &Header) -> Vec<LogEvent> {
         Some((one.endpoint, BloomFit::of(&header.logs_bloom, &logs), logs))
     });
     let (lacking, whole): (Vec<_>, Vec<_>) = checked.partition(|(_, fit, _)| *fit == BloomFit::Lacking);
-    let Some((_, _, logs)) = whole.into_iter().next() else { return Vec::new() };
+    // Logs that give exactly the bloom go before those that give more, which may be made up.
+    let best = whole.into_iter().min_by_key(|(_, fit, _)| *fit != BloomFit::Exact);
+    let Some((_, _, logs)) = best else { return Vec::new() };
     let blocks = BlockRange { from: header.block.number, to: header.block.number };
     for (endpoint, ..) in lacking {
         let answer = FalseAnswer { blocks, fault: AnswerFault::MissingLogs };

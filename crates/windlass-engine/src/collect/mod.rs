@@ -32,6 +32,7 @@
 pub mod audit;
 pub mod backfill;
 mod block_logs;
+mod blooms;
 pub mod catalog;
 pub mod chain;
 pub mod children;

@@ -61,6 +61,14 @@ impl<C: ChainReader> ChainReader for Metered<C> {
         self.timed("block_logs", self.inner.block_logs(header, filter)).await
     }
 
+    async fn logs_of_blocks(
+        &self,
+        headers: &[Header],
+        filter: &LogFilter,
+    ) -> Result<Vec<LogEvent>, ChainError> {
+        self.timed("logs_of_blocks", self.inner.logs_of_blocks(headers, filter)).await
+    }
+
     async fn receipts(&self, block: &BlockHeader) -> Result<Option<Receipts>, ChainError> {
         self.timed("receipts", self.inner.receipts(block)).await
     }

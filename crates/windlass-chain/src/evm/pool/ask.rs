@@ -30,7 +30,8 @@ impl Inner {
         self.ask_counting(question).await.map(|(answer, _)| answer)
     }
 
-    /// The same, with how many did not know.
+    /// The same, with how many answered that they do not know. One that does not have the
+    /// block has not answered.
     pub(super) async fn ask_counting<Q: Question>(
         &self,
         question: &Q,
@@ -42,11 +43,11 @@ impl Inner {
             let (first, second) = self.attempt(question, turn, &mut tried.places).await;
             for outcome in [Some(first), second].into_iter().flatten() {
                 if let Some(answer) = self.take_note(question, &mut tried, outcome) {
-                    return Ok((answer, tried.ignorant.len()));
+                    return Ok((answer, tried.unsure));
                 }
             }
         }
-        let unsure = tried.ignorant.len();
+        let unsure = tried.unsure;
         tried.conclude().map(|answer| (answer, unsure)).map_err(|error| self.named_by_rate(error))
     }
 
@@ -110,17 +111,17 @@ impl Inner {
         Outcome { turn, result }
     }
 
-    /// Puts the question. One about heads is given up when the endpoint seems to hang: it can
-    /// be asked again, and what is late is of no use.
+    /// Puts the question. It is given up when the endpoint seems to hang, where that can be
+    /// told: it can be asked again, and whatever waits for it goes on.
     async fn in_time<Q: Question>(&self, question: &Q, member: &Member) -> Result<Q::Answer, Failure> {
         let answer = async {
             self.make_sure(question, member).await?;
             question.put(&*member.source).await.map_err(Failure::Error)
         };
-        if !question.kind().is_about_heads() {
+        let limit = self.hedges().hangs_after(question.kind());
+        let Some(limit) = limit.map(|limit| limit.min(self.options.request_timeout)) else {
             return answer.await;
-        }
-        let limit = self.hedges().hangs_after(question.kind()).unwrap_or(self.options.request_timeout);
+        };
         match tokio::time::timeout(limit, answer).await {
             Ok(answer) => answer,
             Err(_) => {
@@ -213,9 +214,7 @@ impl Inner {
     ) -> Result<Q::Answer, ChainError> {
         let outcome = self.put(question, turn).await;
         self.settle(question, &outcome);
-        outcome.result.map_err(|failure| match failure {
-            Failure::Error(error) | Failure::WrongChain(error) | Failure::Behind(error) => error,
-        })
+        outcome.result.map_err(ChainError::from)
     }
 
     /// Puts the question to one member and nobody else.
@@ -243,8 +242,10 @@ struct Tried<A> {
     count: usize,
     /// Who refused, and when it was asked.
     refused: Vec<(usize, Instant)>,
-    /// Who did not know.
+    /// Who did not know, or does not have the block.
     ignorant: Vec<usize>,
+    /// How many answered that they do not know.
+    unsure: usize,
     /// The best answer that does not know all.
     unknown: Option<A>,
     error: Option<ChainError>,
@@ -259,6 +260,7 @@ impl<A> Default for Tried<A> {
             count: 0,
             refused: Vec::new(),
             ignorant: Vec::new(),
+            unsure: 0,
             unknown: None,
             error: None,
             behind: None,
@@ -269,6 +271,7 @@ impl<A> Default for Tried<A> {
 impl<A> Tried<A> {
     fn unknown<Q: Question<Answer = A>>(&mut self, question: &Q, place: usize, answer: A) {
         self.count += 1;
+        self.unsure += 1;
         self.ignorant.push(place);
         match &self.unknown {
             Some(before) if !question.is_better(before, &answer) => {}

@@ -19,6 +19,8 @@ const HANGING_FACTOR: u32 = 4;
 const TIMEOUT_FACTOR: u32 = 10;
 /// … but not before this.
 const MIN_TIMEOUT: Duration = Duration::from_secs(2);
+/// As long as too few answers have come to know what is usual.
+const FIRST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long answers take, and how many hedges are left.
 #[derive(Debug)]
@@ -56,10 +58,12 @@ impl Hedges {
         }
     }
 
-    /// How long an answer may take before its endpoint is taken to hang.
+    /// How long an answer may take before its endpoint is taken to hang; `None` where there is
+    /// no usual time.
     pub(super) fn hangs_after(&self, kind: Kind) -> Option<Duration> {
-        let usual = self.recent[kind as usize].p95()?;
-        Some((usual * TIMEOUT_FACTOR).max(MIN_TIMEOUT))
+        let usual = self.recent[kind as usize].p95();
+        let limit = usual.map_or(FIRST_TIMEOUT, |usual| (usual * TIMEOUT_FACTOR).max(MIN_TIMEOUT));
+        kind.has_usual_time().then_some(limit)
     }
 
     /// Takes one of the hedges that are left, if there is one.

@@ -137,6 +137,14 @@ impl From<ChainError> for Failure {
     }
 }
 
+impl From<Failure> for ChainError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Error(error) | Failure::WrongChain(error) | Failure::Behind(error) => error,
+        }
+    }
+}
+
 impl Member {
     pub(super) fn health(&self) -> MutexGuard<'_, Health> {
         self.health.lock().unwrap_or_else(PoisonError::into_inner)

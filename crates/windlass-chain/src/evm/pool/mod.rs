@@ -67,6 +67,7 @@ use hedge::Hedges;
 use knowledge::Knowledge;
 use member::{Member, Source};
 pub use options::PoolOptions;
+use question::AskLogsOfBlocks;
 use question::Question;
 use question::{AskBlockLogs, AskChainId, AskCode, AskHeader, AskHeaders, AskLogs, AskReceipts};
 pub use status::EndpointStatus;
@@ -182,6 +183,17 @@ impl ChainReader for EvmPool {
         let all = LogFilter::default();
         let logs = self.inner.ask(&AskBlockLogs { header, filter: &all }).await?;
         of_block(header, filter, logs)
+    }
+
+    async fn logs_of_blocks(
+        &self,
+        headers: &[Header],
+        filter: &LogFilter,
+    ) -> Result<Vec<LogEvent>, ChainError> {
+        match AskLogsOfBlocks::new(headers, filter) {
+            Some(question) => self.inner.ask(&question).await,
+            None => Ok(Vec::new()),
+        }
     }
 
     async fn receipts(&self, block: &BlockHeader) -> Result<Option<Receipts>, ChainError> {

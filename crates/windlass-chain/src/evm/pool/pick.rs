@@ -15,6 +15,9 @@ const BEHIND_PENALTY: f64 = 4.0;
 /// The favourite for heads stays it until another looks this many times better.
 const LOYALTY: f64 = 8.0;
 
+/// How long is waited for somebody who has enough to do, once another has been asked.
+const SECOND_TURN_WAIT: Duration = Duration::from_secs(1);
+
 /// The right to ask a member one question.
 pub(super) struct Turn<'a> {
     pool: &'a Inner,
@@ -67,6 +70,12 @@ impl Inner {
                     () = freed => {}
                     () = sleep_until(until) => {}
                 },
+                // Who is left may be busy because it hangs, and whoever was asked may do better next time.
+                Pick::AllBusy if !asked.is_empty() => {
+                    if tokio::time::timeout(SECOND_TURN_WAIT, freed).await.is_err() {
+                        return Ok(None);
+                    }
+                }
                 Pick::AllBusy => freed.await,
             }
         }
@@ -102,8 +111,12 @@ impl Inner {
     fn pick<Q: Question>(&self, question: &Q, asked: &[usize], insist: bool) -> Pick<'_> {
         let now = Instant::now();
         let distrusted = self.distrusted_for(question.kind(), now);
+        let is_left = |place: &usize| !asked.contains(place);
+        let is_trusted = |place: &usize| !distrusted.contains(place);
+        let takes_all = question.shows_false_answers()
+            && !(0..self.members.len()).any(|place| is_left(&place) && is_trusted(&place));
         let candidates =
-            || (0..self.members.len()).filter(|place| !asked.contains(place) && !distrusted.contains(place));
+            || (0..self.members.len()).filter(|place| is_left(place) && (takes_all || is_trusted(place)));
         let available = |place: &usize| self.members[*place].health().is_available(now);
         if candidates().next().is_none() {
             return Pick::NobodyLeft;

@@ -5,6 +5,7 @@ use std::pin::Pin;
 
 use windlass_core::chain::{Address, B256, BlockHeader, BlockRef, Bytes, ChainId};
 use windlass_core::event::LogEvent;
+use windlass_core::range::BlockRange;
 use windlass_core::reader::{BlockTag, ChainError, Header, LogFilter, LogSpan, Receipts};
 
 use super::member::Source;
@@ -30,6 +31,12 @@ impl Kind {
     /// Whether every endpoint serves it: one that refuses has had too much.
     pub(super) fn is_always_served(self) -> bool {
         matches!(self, Self::Head | Self::Headers | Self::BlockLogs | Self::RangeLogs)
+    }
+
+    /// Whether it takes about as long whatever it is about, so that one that takes much longer
+    /// than usual is known to hang. How long history takes depends on how much of it is asked for.
+    pub(super) fn has_usual_time(self) -> bool {
+        matches!(self, Self::Head | Self::Headers | Self::BlockLogs)
     }
 
     /// Whether it is about the newest blocks: such are few, urgent, and best put to one endpoint.
@@ -91,6 +98,12 @@ pub(super) trait Question: Sync {
     /// The block that the answer shows the endpoint to have.
     fn shows(&self, _answer: &Self::Answer) -> Option<BlockRef> {
         None
+    }
+
+    /// Whether a wrong answer shows, so that also an endpoint may be asked whose logs were
+    /// proven false before, if nobody else answers.
+    fn shows_false_answers(&self) -> bool {
+        false
     }
 
     /// Why an endpoint that did not know is wrong, now that another knows; nothing where
@@ -281,8 +294,74 @@ impl Question for AskBlockLogs<'_> {
         Some(self.header.block.hash)
     }
 
+    fn shows_false_answers(&self) -> bool {
+        true
+    }
+
     fn contradiction(&self) -> Option<String> {
         Some(format!("it had no logs of block {}, which has some", self.header.block.number))
+    }
+}
+
+/// The logs of blocks in a row whose headers are known, by number: a block without logs is no
+/// answer where its bloom has some.
+pub(super) struct AskLogsOfBlocks<'a> {
+    headers: &'a [Header],
+    logs: AskLogs<'a>,
+}
+
+impl<'a> AskLogsOfBlocks<'a> {
+    /// `None` if there are no blocks.
+    pub(super) fn new(headers: &'a [Header], filter: &'a LogFilter) -> Option<Self> {
+        let range = BlockRange { from: headers.first()?.block.number, to: headers.last()?.block.number };
+        Some(Self { headers, logs: AskLogs { span: LogSpan::Range(range), filter } })
+    }
+
+    /// How many blocks have no logs in the answer, although they may have some.
+    fn missing(&self, answer: &[LogEvent]) -> usize {
+        let has_logs = |header: &Header| answer.iter().any(|log| log.block.hash == header.block.hash);
+        let may_have_some = |header: &&Header| self.logs.filter.may_match(&header.logs_bloom);
+        self.headers.iter().filter(may_have_some).filter(|header| !has_logs(header)).count()
+    }
+}
+
+impl Question for AskLogsOfBlocks<'_> {
+    type Answer = Vec<LogEvent>;
+
+    fn kind(&self) -> Kind {
+        Kind::BlockLogs
+    }
+
+    fn put<'a>(&'a self, source: &'a dyn Source) -> Asked<'a, Vec<LogEvent>> {
+        self.logs.put(source)
+    }
+
+    fn is_unknown(&self, answer: &Vec<LogEvent>) -> bool {
+        self.missing(answer) > 0
+    }
+
+    fn is_better(&self, one: &Vec<LogEvent>, other: &Vec<LogEvent>) -> bool {
+        self.missing(other) < self.missing(one)
+    }
+
+    fn needs(&self) -> Option<u64> {
+        self.logs.needs()
+    }
+
+    fn presumes(&self) -> Option<u64> {
+        self.logs.presumes()
+    }
+
+    fn is_refused_by(&self, source: &dyn Source) -> bool {
+        self.logs.is_refused_by(source)
+    }
+
+    fn share(&self, answer: &Vec<LogEvent>, other: &dyn Source) {
+        self.logs.share(answer, other);
+    }
+
+    fn shows_false_answers(&self) -> bool {
+        true
     }
 }
 

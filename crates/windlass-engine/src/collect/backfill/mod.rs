@@ -67,6 +67,9 @@ pub struct Backfiller {
     owner: Owner,
     /// What sorts the logs of the last campaign.
     routing: Option<(Campaign, Children, Arc<Routing>)>,
+    /// Whether the last range was given back: then the next one of the campaign goes first, so
+    /// that ranges which nobody can read now do not hold up those that can be.
+    gave_back: bool,
     /// Drawn from for the spread of delays.
     entropy: u64,
     replanned: watch::Receiver<u64>,
@@ -83,7 +86,7 @@ impl Backfiller {
     /// A worker of its own name.
     pub fn new(chain: Arc<CollectedChain>, owner: Owner) -> Self {
         let replanned = chain.replanned.subscribe();
-        Self { chain, owner, routing: None, entropy: 0, replanned }
+        Self { chain, owner, routing: None, gave_back: false, entropy: 0, replanned }
     }
 
     /// Steps until told to stop.
@@ -122,14 +125,17 @@ impl Backfiller {
     /// A range of a campaign: one that was begun before, or the next.
     async fn take(&mut self, plan: &Plan, campaign: &Campaign) -> Result<Option<Range>, CollectError> {
         let Some(routing) = self.routing(plan, campaign).await? else { return Ok(None) };
-        let (blocks, job) = match self.take_again(campaign).await? {
-            Some(again) => again,
-            None => match self.take_next(campaign, &routing).await? {
-                Some(next) => next,
-                None => return Ok(None),
+        let taken = match std::mem::take(&mut self.gave_back) {
+            true => match self.take_next(campaign, &routing).await? {
+                Some(next) => Some(next),
+                None => self.take_again(campaign).await?,
+            },
+            false => match self.take_again(campaign).await? {
+                Some(again) => Some(again),
+                None => self.take_next(campaign, &routing).await?,
             },
         };
-        Ok(Some(Range { blocks, job, routing }))
+        Ok(taken.map(|(blocks, job)| Range { blocks, job, routing }))
     }
 
     async fn take_again(

@@ -126,7 +126,8 @@ impl Backfiller {
                 let size = suggested.map_or(learned, |blocks| blocks.count()).min(count / 2);
                 self.split(range, size.max(1)).await
             }
-            ChainErrorKind::RateLimited => self.give_back(range, error).await,
+            // An endpoint that does not have the block yet may have it soon.
+            ChainErrorKind::RateLimited | ChainErrorKind::UnknownBlock => self.give_back(range, error).await,
             _ if count == 1 && self.neighbour_passes(range).await => self.fail(range, &error.message).await,
             _ => self.give_back(range, error).await,
         }
@@ -139,7 +140,8 @@ impl Backfiller {
         self.chain.reader.logs(span, &range.routing.filter).await.is_ok()
     }
 
-    async fn give_back(&self, range: &Range, error: ChainError) -> Result<Backfilled, CollectError> {
+    async fn give_back(&mut self, range: &Range, error: ChainError) -> Result<Backfilled, CollectError> {
+        self.gave_back = true;
         self.chain.store.release_jobs(&[range.job.ticket]).await?;
         let retry = match error.retry {
             RetryAdvice::Never => RetryAdvice::After(self.chain.options.historical_interval),

@@ -16,7 +16,7 @@ use windlass_core::reader::{ChainError, ChainErrorKind, Header};
 use windlass_core::route::Sorted;
 use windlass_core::table::Identifier;
 
-use super::read_ahead::read_logs;
+use super::read_ahead::{QUESTIONS_AT_ONCE, read_logs};
 use super::{Followed, Follower, Step, Whom};
 use crate::collect::chain::{ADDED, Fact};
 use crate::collect::children::{Children, Creations};
@@ -67,7 +67,9 @@ impl Follower {
                 headers.iter().for_each(|header| self.keep(header, &routing, Vec::new()));
                 continue;
             }
-            let read = read_logs(&*chain.reader, &headers, &routing.filter, &self.blooms).await;
+            let asked = (&headers[..], self.read_ahead.log_blocks_per_question());
+            let read = read_logs(&*chain.reader, asked, &routing.filter, &self.blooms).await;
+            self.read_ahead.asked_for_logs(read.error.is_none());
             if let Some(number) = read.replaced {
                 self.read_ahead.drop_from(number);
             }
@@ -86,9 +88,15 @@ impl Follower {
                 self.keep(header, &routing, logs);
             }
             if let Some(error) = read.error {
-                return Ok(self.unless_doubted_for_long(&headers, &routing, error));
+                let error = self.unless_doubted_for_long(&headers, &routing, error);
+                if error.as_ref().is_some_and(|error| error.kind == ChainErrorKind::UnknownBlock) {
+                    // Who does not have a block by its hash may have another in its place.
+                    self.read_ahead.drop_without_logs();
+                }
+                return Ok(error);
             }
-            if read.replaced.is_some() && !is_grown {
+            let is_enough = self.read_ahead.log_count() >= MAX_LOGS_PER_STEP;
+            if (read.replaced.is_some() && !is_grown) || is_enough {
                 break;
             }
         }
@@ -96,9 +104,11 @@ impl Follower {
     }
 
     /// The next blocks without logs that share a router, those of contracts created up to
-    /// here included.
+    /// here included: no more than are asked about at once, so that what they hold is bounded.
     fn next_run(&mut self, step: &Step, children: &Children) -> Option<(Arc<Routing>, Vec<Header>)> {
-        let missing: Vec<Header> = self.read_ahead.without_logs().cloned().collect();
+        let per_question = usize::try_from(self.read_ahead.log_blocks_per_question()).unwrap_or(usize::MAX);
+        let max_blocks = per_question.saturating_mul(QUESTIONS_AT_ONCE);
+        let missing: Vec<Header> = self.read_ahead.without_logs().take(max_blocks).cloned().collect();
         let first = missing.first()?.block.number;
         let routing = self.routing_with(&step.plan, Whom::Followed, first, children.clone());
         let headers: Vec<Header> = missing

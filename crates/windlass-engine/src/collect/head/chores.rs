@@ -13,12 +13,21 @@ impl Follower {
         if !self.has_chores {
             return Ok(Followed::Idle);
         }
-        let done = self.do_chore(step).await?;
+        let done = match self.do_chore(step).await {
+            // The head goes on; this is tried again after the next look at what is final.
+            Err(CollectError::Chain(error)) if self.is_looping => {
+                let chain = self.chain.options.chain;
+                tracing::debug!(%chain, %error, "what has time was put off");
+                Followed::Idle
+            }
+            done => done?,
+        };
         self.has_chores = done != Followed::Idle;
         Ok(done)
     }
 
     async fn do_chore(&mut self, step: &Step) -> Result<Followed, CollectError> {
+        self.chain.bloom_trust().await?;
         self.prove_blooms(step).await?;
         match self.retire(step).await? {
             Some(planned) => Ok(planned),

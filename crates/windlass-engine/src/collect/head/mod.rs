@@ -24,7 +24,6 @@
 
 mod advance;
 mod ancestor;
-mod bloom;
 mod chores;
 mod lease;
 mod look;
@@ -47,10 +46,10 @@ use windlass_core::name::Owner;
 use windlass_core::plan::{Plan, Source, SourceId};
 use windlass_core::reader::{ChainError, Header};
 
-use self::bloom::BloomTrust;
 use self::look::endpoints_behind;
 use self::poll::{Poll, Polls};
 use self::read_ahead::ReadAhead;
+use super::blooms::BloomTrust;
 use super::chain::CollectedChain;
 use super::children::Children;
 use super::error::CollectError;
@@ -313,10 +312,10 @@ impl Follower {
     /// another plan.
     async fn prepare(&mut self, plan_version: u64) -> Result<(), CollectError> {
         if !self.has_blooms {
-            let key = &self.chain.names.blooms;
-            self.blooms = ledger::read(&*self.chain.store, key).await?.unwrap_or_default();
+            self.blooms = self.chain.bloom_trust().await?;
             self.has_blooms = true;
         }
+        self.blooms_changed |= self.blooms.heed(&self.chain);
         if self.read_for != plan_version {
             self.read_ahead.forget_logs();
             self.read_for = plan_version;

@@ -12,18 +12,19 @@ use futures_util::{StreamExt, stream};
 use windlass_core::chain::BlockRef;
 use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
-use windlass_core::reader::{ChainError, ChainReader, Header, LogFilter, LogSpan};
+use windlass_core::reader::{ChainError, ChainReader, Header, LogFilter};
 
-use super::bloom::BloomTrust;
 use crate::collect::block_logs;
+use crate::collect::blooms::BloomTrust;
 use crate::collect::routing::Routing;
 
 /// The most headers that are asked for in one question. Each that fails is followed by one
 /// of half the size, so that some pass however many fail.
 const MAX_HEADERS_PER_QUESTION: usize = 50;
 /// Questions about headers or logs that are under way at once.
-const QUESTIONS_AT_ONCE: usize = 4;
-/// Blocks whose logs are asked for in one question.
+pub(super) const QUESTIONS_AT_ONCE: usize = 4;
+/// The most blocks whose logs are asked for in one question; half as many after one that
+/// failed, like headers.
 const MAX_LOG_BLOCKS: u64 = 128;
 
 /// A block that was read.
@@ -37,11 +38,16 @@ pub(super) struct ReadBlock {
 pub(super) struct ReadAhead {
     blocks: VecDeque<ReadBlock>,
     headers_per_question: usize,
+    log_blocks_per_question: u64,
 }
 
 impl Default for ReadAhead {
     fn default() -> Self {
-        Self { blocks: VecDeque::new(), headers_per_question: MAX_HEADERS_PER_QUESTION }
+        Self {
+            blocks: VecDeque::new(),
+            headers_per_question: MAX_HEADERS_PER_QUESTION,
+            log_blocks_per_question: MAX_LOG_BLOCKS,
+        }
     }
 }
 
@@ -76,7 +82,8 @@ impl ReadAhead {
     }
 
     /// Reads the headers up to the newest, or as many as are wanted at once. An error is told
-    /// besides what could be read.
+    /// besides what could be read. Blocks of earlier steps that the new headers do not follow
+    /// are of a branch that the chain has left, so all are read anew.
     pub(super) async fn read_headers(
         &mut self,
         reader: &dyn ChainReader,
@@ -85,6 +92,29 @@ impl ReadAhead {
         max_blocks: u64,
     ) -> (Link, Option<ChainError>) {
         self.align(position, newest);
+        let has_kept = !self.blocks.is_empty();
+        let (mut is_broken, mut error) = self.read_next_headers(reader, position, newest, max_blocks).await;
+        if is_broken && has_kept {
+            self.blocks.clear();
+            (is_broken, error) = self.read_next_headers(reader, position, newest, max_blocks).await;
+        }
+        let link = match self.blocks.is_empty() {
+            false => Link::Follows,
+            // Only the first header speaks against what is stored.
+            true if is_broken => Link::Broken,
+            true => Link::Nothing,
+        };
+        (link, error)
+    }
+
+    /// Reads on from the last block; says whether a header did not follow it.
+    async fn read_next_headers(
+        &mut self,
+        reader: &dyn ChainReader,
+        position: BlockRef,
+        newest: &Header,
+        max_blocks: u64,
+    ) -> (bool, Option<ChainError>) {
         let from = self.end(position).number + 1;
         let to = newest.block.number.min(position.number + max_blocks);
         // The newest is here already.
@@ -98,25 +128,21 @@ impl ReadAhead {
                 Ok(headers) => headers,
                 Err(error) => {
                     self.headers_per_question = (self.headers_per_question / 2).max(1);
-                    return (self.link(), Some(error));
+                    return (false, Some(error));
                 }
             };
             self.headers_per_question = (self.headers_per_question * 2).min(MAX_HEADERS_PER_QUESTION);
             for header in headers {
-                let Some(header) = header else { return (self.link(), None) };
+                let Some(header) = header else { return (false, None) };
                 if !self.push(position, header) {
-                    return (self.broken(), None);
+                    return (true, None);
                 }
             }
         }
         drop(answers);
-        if self.end(position).number + 1 == newest.block.number
-            && to == newest.block.number
-            && !self.push(position, newest.clone())
-        {
-            return (self.broken(), None);
-        }
-        (self.link(), None)
+        let is_newest_next =
+            self.end(position).number + 1 == newest.block.number && to == newest.block.number;
+        (is_newest_next && !self.push(position, newest.clone()), None)
     }
 
     /// The last block that is stored or read.
@@ -132,15 +158,6 @@ impl ReadAhead {
         follows
     }
 
-    fn link(&self) -> Link {
-        if self.blocks.is_empty() { Link::Nothing } else { Link::Follows }
-    }
-
-    /// A header that does not follow: only the first one speaks against what is stored.
-    fn broken(&self) -> Link {
-        if self.blocks.is_empty() { Link::Broken } else { Link::Follows }
-    }
-
     /// The next blocks whose logs are not known yet.
     pub(super) fn without_logs(&self) -> impl Iterator<Item = &Header> {
         self.blocks.iter().filter(|block| block.logs.is_none()).map(|block| &block.header)
@@ -151,12 +168,34 @@ impl ReadAhead {
         self.without_logs().any(|header| header.block.block_ref() == block)
     }
 
+    /// For how many blocks logs are asked at once.
+    pub(super) fn log_blocks_per_question(&self) -> u64 {
+        self.log_blocks_per_question
+    }
+
+    /// Notes whether all questions for logs were answered.
+    pub(super) fn asked_for_logs(&mut self, is_answered: bool) {
+        let size = self.log_blocks_per_question;
+        self.log_blocks_per_question = if is_answered { size * 2 } else { size / 2 }.clamp(1, MAX_LOG_BLOCKS);
+    }
+
     /// Keeps the logs of a block.
     pub(super) fn keep_logs(&mut self, block: BlockRef, routing: &Arc<Routing>, logs: Vec<LogEvent>) {
         let kept = self.blocks.iter_mut().find(|read| read.header.block.block_ref() == block);
         if let Some(read) = kept {
             read.logs = Some((routing.clone(), logs));
         }
+    }
+
+    /// Drops the blocks from the first without logs on: they are read anew.
+    pub(super) fn drop_without_logs(&mut self) {
+        let complete = self.blocks.iter().take_while(|read| read.logs.is_some()).count();
+        self.blocks.truncate(complete);
+    }
+
+    /// How many logs were read and are not stored.
+    pub(super) fn log_count(&self) -> usize {
+        self.blocks.iter().filter_map(|read| read.logs.as_ref()).map(|(_, logs)| logs.len()).sum()
     }
 
     /// Drops a block and all behind it: the chain has others by now.
@@ -193,14 +232,14 @@ pub(super) struct LogsRead {
     pub(super) error: Option<ChainError>,
 }
 
-/// Asks for the logs of blocks in a row.
+/// Asks for the logs of blocks in a row, for at most so many of them in one question.
 pub(super) async fn read_logs(
     reader: &dyn ChainReader,
-    headers: &[Header],
+    (headers, max_blocks): (&[Header], u64),
     filter: &LogFilter,
     blooms: &BloomTrust,
 ) -> LogsRead {
-    let size = reader.range_size(filter).clamp(1, MAX_LOG_BLOCKS);
+    let size = reader.range_size(filter).clamp(1, max_blocks.max(1));
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     let questions: Vec<_> =
         headers.chunks(size).map(|headers| read_run(reader, headers, filter, blooms)).collect();
@@ -236,8 +275,9 @@ async fn read_run(
         read.take(first, block_logs::of_header(reader, first, filter).await);
         return read;
     }
-    let inside: Vec<&Header> = headers.iter().filter(|header| range.contains(header.block.number)).collect();
-    match reader.logs(LogSpan::Range(range), filter).await {
+    let inside: Vec<Header> =
+        headers.iter().filter(|header| range.contains(header.block.number)).cloned().collect();
+    match reader.logs_of_blocks(&inside, filter).await {
         Ok(logs) => read.take_range(reader, &inside, filter, logs).await,
         Err(error) => read.error = Some(error),
     }
@@ -258,7 +298,7 @@ impl LogsRead {
     async fn take_range(
         &mut self,
         reader: &dyn ChainReader,
-        headers: &[&Header],
+        headers: &[Header],
         filter: &LogFilter,
         logs: Vec<LogEvent>,
     ) {
@@ -276,7 +316,7 @@ impl LogsRead {
                 of_block.push(log);
             }
             if of_block.is_empty() && filter.may_match(&header.logs_bloom) {
-                doubtful.push(*header);
+                doubtful.push(header);
             } else {
                 self.take(header, block_logs::checked(&header.block, filter, of_block));
             }

@@ -104,6 +104,14 @@ impl ChainReader for Watched {
         self.prompt(self.inner.block_logs(header, filter)).await
     }
 
+    async fn logs_of_blocks(
+        &self,
+        headers: &[Header],
+        filter: &LogFilter,
+    ) -> Result<Vec<LogEvent>, ChainError> {
+        self.prompt(self.inner.logs_of_blocks(headers, filter)).await
+    }
+
     async fn receipts(&self, block: &BlockHeader) -> Result<Option<Receipts>, ChainError> {
         self.heard(self.inner.receipts(block)).await
     }

@@ -24,7 +24,7 @@ mod budget;
 pub(in crate::collect) mod counted;
 mod look;
 mod recollect;
-mod record;
+pub(super) mod record;
 mod sample;
 
 use std::sync::Arc;

@@ -95,3 +95,27 @@ pub(super) async fn a_reorg_between_headers_and_logs_stores_one_branch_only(kind
     stage.assert_complete(&Orders::default()).await;
     assert_eq!(stage.position().await, Some(15));
 }
+
+/// A block was read, and its logs were not, when the chain left it. Nobody has it by its hash any
+/// more, and the newest block is a later one of the new branch.
+pub(super) async fn a_block_without_logs_that_the_chain_has_left_is_read_anew(kind: Kind) {
+    let stage = Stage::new(kind, NEVER_FINAL).await;
+    let mut collector = behind(&stage, 40).await;
+    collector.settle().await;
+    for head in 41..=60 {
+        // Until the chain's blooms are proven.
+        stage.mine_up_to(head);
+        collector.settle().await;
+    }
+    stage.mine_up_to(61);
+    stage.reader.tamper(|_, logs| logs.iter().chain(&logs).cloned().collect());
+    collector.follower.step().await.expect_err("logs that come twice are refused");
+    stage.reader.be_honest();
+    stage.chain.take_off(1);
+    stage.mine_up_to(64);
+    for _ in 0..3 {
+        let _ = collector.follower.step().await;
+    }
+    assert_eq!(stage.position().await, Some(64));
+    stage.assert_complete(&Orders::default()).await;
+}

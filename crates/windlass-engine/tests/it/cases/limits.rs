@@ -178,3 +178,37 @@ pub(super) async fn the_second_look_keeps_to_what_the_endpoint_takes(kind: Kind)
     assert_eq!(stage.rechecked().await, Some(20));
     stage.assert_complete(&from_block(1)).await;
 }
+
+/// Part of the past cannot be had, say because the endpoint does not keep it: the rest is
+/// collected, and that part waits.
+pub(super) async fn ranges_that_nobody_can_read_do_not_hold_up_the_others(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.reader.learn(5);
+    let mut collector = twenty_blocks(&stage).await;
+    let pruned = || ChainError::new(ChainErrorKind::Refused, "history has been pruned for this block");
+    stage.reader.judge(move |range| (range.from <= 7).then(pruned));
+    for _ in 0..8 {
+        let _ = collector.backfiller.step().await;
+    }
+    assert_eq!(stage.fees().await, (11..=20).map(|block| (block, block)).collect::<Vec<_>>());
+    assert_eq!((stage.jobs(false).await.len(), stage.jobs(true).await.len()), (2, 0));
+    stage.reader.forgive();
+    collector.settle().await;
+    stage.assert_complete(&from_block(1)).await;
+}
+
+/// A single block that an endpoint does not have yet, beside one that it has, is no failure.
+pub(super) async fn a_block_that_an_endpoint_does_not_have_yet_is_waited_for(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.reader.learn(1);
+    let mut collector = twenty_blocks(&stage).await;
+    let unknown = || ChainError::new(ChainErrorKind::UnknownBlock, "its newest block is 19");
+    stage.reader.judge(move |range| (range.to >= 20).then(unknown));
+    for _ in 0..60 {
+        let _ = collector.backfiller.step().await;
+    }
+    assert_eq!(stage.jobs(true).await, []);
+    stage.reader.forgive();
+    collector.settle().await;
+    stage.assert_complete(&from_block(1)).await;
+}

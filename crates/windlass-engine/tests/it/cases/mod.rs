@@ -73,6 +73,7 @@ on_both_stores! {
         failing_questions_cost_themselves_alone
         a_head_whose_ranges_are_refused_goes_on_by_single_blocks
         a_reorg_between_headers_and_logs_stores_one_branch_only
+        a_block_without_logs_that_the_chain_has_left_is_read_anew
     }
     pass {
         a_range_is_asked_for_as_it_was_claimed_and_ends_with_its_rows
@@ -89,6 +90,8 @@ on_both_stores! {
         a_suggested_range_is_taken_up
         a_block_that_is_refused_by_itself_is_given_up_and_can_be_retried
         another_refusal_leaves_the_range_as_it_is
+        ranges_that_nobody_can_read_do_not_hold_up_the_others
+        a_block_that_an_endpoint_does_not_have_yet_is_waited_for
         an_endpoint_that_is_down_costs_a_range_no_attempt
         an_endpoint_that_has_fallen_behind_costs_a_range_no_attempt
         a_block_that_fails_as_all_others_do_is_not_given_up

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use alloy_primitives::Bloom;
 use tokio::time::advance;
 use windlass_core::range::BlockRange;
-use windlass_core::reader::{AnswerFault, BlockTag, ChainReader, FalseAnswer, LogFilter, LogSpan};
+use windlass_core::reader::{AnswerFault, BlockTag, ChainReader, FalseAnswer, Header, LogFilter, LogSpan};
 
-use super::fake::{Fault, block};
+use super::fake::{self, Fault, block};
 use super::pool;
 
 const BLOCKS: BlockRange = BlockRange { from: 10, to: 20 };
@@ -52,6 +53,38 @@ async fn an_endpoint_whose_logs_were_false_is_not_asked_about_logs_for_a_while()
     fakes[1].manner().fault = Some(Fault::Refuses);
     logs().await.expect("it is asked again");
     assert_eq!(pool.status()[0].logs_set_aside_ms, None);
+}
+
+/// The other hangs. False answers to these questions would show, so the endpoint is asked.
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_whose_logs_were_false_stands_in_where_its_answer_can_be_checked() {
+    let ((pool, fakes), all) = (pool(2), LogFilter::default());
+    pool.report_false_answer("http://a", &MISSING);
+    fakes[1].manner().fault = Some(Fault::Silent);
+    let headers: Vec<Header> = (10..=20).map(fake::header).collect();
+    let began = tokio::time::Instant::now();
+    pool.logs_of_blocks(&headers, &all).await.expect("logs");
+    pool.block_logs(&headers[0], &all).await.expect("logs");
+    assert!(began.elapsed() <= Duration::from_secs(4), "{:?}", began.elapsed());
+    let before = fakes[0].asked();
+    let range = pool.logs(LogSpan::Range(BLOCKS), &all);
+    tokio::time::timeout(Duration::from_secs(10), range).await.expect_err("history is not taken from it");
+    assert_eq!(fakes[0].asked(), before);
+}
+
+/// Of a block whose bloom has logs, none are no answer: the other is asked.
+#[tokio::test(start_paused = true)]
+async fn logs_of_blocks_that_lack_some_are_asked_of_another() {
+    let (pool, fakes) = pool(2);
+    let mut headers: Vec<Header> = (10..=20).map(fake::header).collect();
+    pool.logs_of_blocks(&headers, &LogFilter::default()).await.expect("logs");
+    assert_eq!(fakes.iter().filter(|fake| fake.asked() > 0).count(), 1, "no bloom has any");
+    *headers[3].logs_bloom = Bloom::repeat_byte(0xff);
+    let logs = pool.logs_of_blocks(&headers, &LogFilter::default()).await.expect("what there is");
+    assert!(logs.is_empty());
+    assert!(fakes.iter().all(|fake| fake.asked() > 0));
+    assert_eq!(pool.status().iter().filter(|status| status.logs_set_aside_ms.is_some()).count(), 0);
+    assert!(pool.logs_of_blocks(&[], &LogFilter::default()).await.expect("nothing").is_empty());
 }
 
 #[tokio::test(start_paused = true)]

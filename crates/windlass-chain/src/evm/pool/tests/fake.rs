@@ -152,7 +152,7 @@ impl Fake {
 }
 
 /// The header of a block; the hash of a block is its number.
-fn header(number: u64) -> Header {
+pub(super) fn header(number: u64) -> Header {
     let hash = |number: u64| B256::left_padding_from(&number.to_be_bytes());
     let parent_hash = hash(number.saturating_sub(1));
     let block = BlockHeader { number, hash: hash(number), parent_hash, timestamp_s: number };

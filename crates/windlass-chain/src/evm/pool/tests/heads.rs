@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::advance;
+use windlass_core::chain::Address;
 use windlass_core::reader::{BlockTag, ChainErrorKind, ChainReader, LogFilter, LogSpan};
 
 use super::fake::{Fault, block};
@@ -121,6 +122,35 @@ async fn an_endpoint_that_hangs_does_not_hold_up_the_heads() {
         assert!(slowest <= Duration::from_secs(2), "{slowest:?}");
         assert!(waited <= Duration::from_secs(20), "{waited:?} for a hundred heads");
     }
+}
+
+/// One of two hangs while the other fails: whoever asks is told soon, and can ask again.
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_that_hangs_is_not_waited_for_when_the_other_fails() {
+    let (pool, fakes) = pool(2);
+    fakes[0].manner().fault = Some(Fault::Silent);
+    fakes[1].manner().fault = Some(Fault::Dead);
+    let began = tokio::time::Instant::now();
+    pool.headers(&[1, 2]).await.expect_err("nobody answers");
+    pool.header(BlockTag::Latest).await.expect_err("nobody answers");
+    pool.logs(LogSpan::Block(block(12)), &LogFilter::default()).await.expect_err("nobody answers");
+    assert!(began.elapsed() <= Duration::from_secs(16), "{:?}", began.elapsed());
+}
+
+/// One of two is busy because it hangs; the other has just failed.
+#[tokio::test(start_paused = true)]
+async fn a_turn_with_an_endpoint_that_hangs_is_not_waited_for() {
+    let (pool, fakes) = pool(2);
+    fakes[0].manner().fault = Some(Fault::Silent);
+    fakes[1].manner().fault = Some(Fault::Dead);
+    let other = pool.clone();
+    let hanging = tokio::spawn(async move { other.code(Address::ZERO, BlockTag::Latest).await });
+    advance(Duration::from_millis(10)).await;
+    assert_eq!((fakes[0].asked(), fakes[1].asked()), (1, 0), "it hangs at the first");
+    let began = tokio::time::Instant::now();
+    pool.header(BlockTag::Latest).await.expect_err("nobody answers");
+    assert!(began.elapsed() <= Duration::from_secs(2), "{:?}", began.elapsed());
+    hanging.abort();
 }
 
 /// A favourite that always has blocks, and always fewer than the other.

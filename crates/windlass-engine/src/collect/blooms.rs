@@ -5,11 +5,22 @@
 //! logs out of it, or leave it empty, so it is relied on only after all logs of several
 //! blocks were compared with it, and never again once a log was seen that it does not have.
 //! Even then a block is asked now and then all the same.
+//!
+//! The head learns from whatever it reads. That a chain has such logs is known besides where
+//! the chain is listed for it, or where receipts or two endpoints have proven one: the second
+//! look, verification and audits rely on that alone, for an endpoint can make a log up.
+
+use std::sync::atomic::Ordering;
 
 use alloy_primitives::{Bloom, BloomInput};
 use serde::{Deserialize, Serialize};
 use windlass_core::event::LogEvent;
 use windlass_core::reader::{Header, LogFilter};
+
+use super::chain::CollectedChain;
+use super::error::CollectError;
+use super::ledger;
+use super::verify::record::Verified;
 
 /// So many blocks with logs must have had exact blooms.
 const PROOFS: u32 = 8;
@@ -18,33 +29,53 @@ const SAMPLE: u64 = 64;
 
 /// What is known of a chain's blooms. It is kept in the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct BloomTrust {
+pub(in crate::collect) struct BloomTrust {
     /// Blocks whose logs give exactly their bloom.
     exact: u32,
     /// Whether a log was seen that its block's bloom does not have.
     is_incomplete: bool,
 }
 
+impl CollectedChain {
+    /// What is stored of the chain's blooms, whoever found it out.
+    pub(in crate::collect) async fn bloom_trust(&self) -> Result<BloomTrust, CollectError> {
+        let mut trust: BloomTrust = ledger::read(&*self.store, &self.names.blooms).await?.unwrap_or_default();
+        if Verified::read(&*self.store, &self.names.verified).await?.has_logs_outside_blooms {
+            self.has_logs_outside_blooms.store(true, Ordering::Relaxed);
+        }
+        trust.heed(self);
+        Ok(trust)
+    }
+}
+
 impl BloomTrust {
+    /// Takes over what is proven of the chain. Says whether that is news.
+    pub(in crate::collect) fn heed(&mut self, chain: &CollectedChain) -> bool {
+        let is_incomplete = chain.has_logs_outside_blooms.load(Ordering::Relaxed);
+        let is_news = is_incomplete && !self.is_incomplete;
+        self.is_incomplete |= is_incomplete;
+        is_news
+    }
+
     /// Whether they may be relied on.
-    pub(super) const fn is_proven(&self) -> bool {
+    pub(in crate::collect) const fn is_proven(&self) -> bool {
         self.exact >= PROOFS && !self.is_incomplete
     }
 
     /// Whether a block with logs should be compared with its bloom.
-    pub(super) const fn wants_proof(&self) -> bool {
+    pub(in crate::collect) const fn wants_proof(&self) -> bool {
         self.exact < PROOFS && !self.is_incomplete
     }
 
     /// Whether a block has to be asked for its logs.
-    pub(super) fn must_ask(&self, header: &Header, filter: &LogFilter) -> bool {
+    pub(in crate::collect) fn must_ask(&self, header: &Header, filter: &LogFilter) -> bool {
         !self.is_proven()
             || header.block.number.is_multiple_of(SAMPLE)
             || filter.may_match(&header.logs_bloom)
     }
 
     /// Learns from logs of a block, whichever they are. Says whether that is news.
-    pub(super) fn saw(&mut self, header: &Header, logs: &[LogEvent]) -> bool {
+    pub(in crate::collect) fn saw(&mut self, header: &Header, logs: &[LogEvent]) -> bool {
         let missing = logs.iter().any(|log| !has(&header.logs_bloom, log));
         let is_news = missing && !self.is_incomplete;
         self.is_incomplete |= missing;
@@ -52,7 +83,7 @@ impl BloomTrust {
     }
 
     /// Learns from all logs of a block. Says whether that is news.
-    pub(super) fn saw_all(&mut self, header: &Header, logs: &[LogEvent]) -> bool {
+    pub(in crate::collect) fn saw_all(&mut self, header: &Header, logs: &[LogEvent]) -> bool {
         if self.saw(header, logs) {
             return true;
         }
