@@ -188,7 +188,7 @@ impl ChainErrorKind {
         match self {
             Self::Unreachable => Code::RpcUnreachable,
             Self::RateLimited | Self::RangeTooLarge { .. } => Code::RpcLimited,
-            Self::UnknownBlock | Self::Malformed | Self::Refused => Code::RpcFailed,
+            Self::UnknownBlock | Self::Unconfirmed | Self::Malformed | Self::Refused => Code::RpcFailed,
         }
     }
 }

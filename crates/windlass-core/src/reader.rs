@@ -51,6 +51,9 @@ pub struct Header {
     pub logs_bloom: Box<Bloom>,
     /// What the block's receipts hash to, its logs among them.
     pub receipts_root: B256,
+    /// Whether everything in it hashes to its block's hash: then whoever knows the hash knows
+    /// that the rest is true. Some chains hash other things, so the contrary says nothing.
+    pub is_hash_proven: bool,
 }
 
 /// A block's receipts, worked through.
@@ -125,14 +128,14 @@ pub trait ChainReader: Send + Sync {
 
     /// The logs of a block whose header is known. None are no answer where the header's bloom
     /// may have some, since an endpoint that lags says the same: then all logs of the block
-    /// are asked for, which cannot be none.
+    /// are asked for, which cannot be none. Where that is refused, the error says so.
     async fn block_logs(&self, header: &Header, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
         let span = LogSpan::Block(header.block.block_ref());
         let logs = self.logs(span, filter).await?;
         if !logs.is_empty() || !filter.may_match(&header.logs_bloom) {
             return Ok(logs);
         }
-        of_block(header, filter, self.logs(span, &LogFilter::default()).await?)
+        confirmed(header, filter, self.logs(span, &LogFilter::default()).await)
     }
 
     /// The logs of blocks in a row whose headers are known, in order. They are asked for by
@@ -203,6 +206,30 @@ pub fn of_block(
     Ok(all)
 }
 
+/// What the answer about all logs of a block says of those that a filter wants, of which the
+/// endpoint had none. Some endpoints refuse questions without a contract.
+pub fn confirmed(
+    header: &Header,
+    filter: &LogFilter,
+    all: Result<Vec<LogEvent>, ChainError>,
+) -> Result<Vec<LogEvent>, ChainError> {
+    match all {
+        Ok(all) => of_block(header, filter, all),
+        Err(error)
+            if matches!(error.kind, ChainErrorKind::Refused | ChainErrorKind::RangeTooLarge { .. }) =>
+        {
+            let number = header.block.number;
+            let message = format!(
+                "the endpoint has no wanted logs of block {number}, whose bloom may have some, and does not \
+                 tell the others: {}",
+                error.message
+            );
+            Err(ChainError::new(ChainErrorKind::Unconfirmed, message))
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// An endpoint's failure.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -229,6 +256,8 @@ pub enum ChainErrorKind {
     },
     /// It does not know the block that was asked for.
     UnknownBlock,
+    /// It has no wanted logs of a block, and refuses the question that would confirm it.
+    Unconfirmed,
     /// Its answer makes no sense.
     Malformed,
     /// It refused, with words of its own.
@@ -240,7 +269,9 @@ impl ChainError {
     pub fn new(kind: ChainErrorKind, message: impl Into<String>) -> Self {
         let after = |ms| RetryAdvice::After(Duration::from_millis(ms));
         let retry = match kind {
-            ChainErrorKind::Unreachable | ChainErrorKind::Malformed => after(500),
+            ChainErrorKind::Unreachable | ChainErrorKind::Malformed | ChainErrorKind::Unconfirmed => {
+                after(500)
+            }
             ChainErrorKind::RateLimited => after(1_000),
             ChainErrorKind::UnknownBlock => after(200),
             ChainErrorKind::RangeTooLarge { .. } | ChainErrorKind::Refused => RetryAdvice::Never,

@@ -4,16 +4,19 @@
 //! message that is refused is followed by one of half the length; the length that went
 //! through is kept as long as the client lives.
 
+use std::fmt;
 use std::sync::atomic::Ordering;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use windlass_core::reader::{BlockTag, Header};
 
 use super::client::EvmRpc;
 use super::envelope::{Answer, Request};
 use super::error::RpcError;
 use super::header::{self, ReadHeader};
-use super::transport::{MAX_BODY_BYTES, Outgoing, Reply};
+use super::transport::{MAX_BATCH_BODY_BYTES, MAX_HEADER_BODY_BYTES, Outgoing, Reply};
 
 /// The most calls in one message.
 pub const MAX_BATCH_CALLS: usize = 50;
@@ -91,12 +94,13 @@ impl EvmRpc {
             })
             .collect();
         let body = serde_json::to_vec(&calls).map_err(|error| self.malformed(METHOD, &error))?;
-        let reply = self.transmit(Outgoing { ids, body, limit_bytes: MAX_BODY_BYTES }).await?;
+        let limit_bytes = MAX_HEADER_BODY_BYTES.saturating_mul(blocks.len()).min(MAX_BATCH_BODY_BYTES);
+        let reply = self.transmit(Outgoing { ids, body, limit_bytes }).await?;
         self.read_batch(ids.first, blocks.len(), &reply)
     }
 
     fn read_batch(&self, first_id: u64, count: usize, reply: &Reply) -> Result<Batch, RpcError> {
-        let Ok(answers) = serde_json::from_slice::<Vec<Answer<'_, ReadHeader>>>(&reply.body) else {
+        let Ok(BatchAnswers(answers)) = serde_json::from_slice(&reply.body) else {
             return self.no_batch(reply);
         };
         let mut found: Vec<Option<Option<Header>>> = vec![None; count];
@@ -134,6 +138,37 @@ impl EvmRpc {
             }
             refused => Ok(Batch::Refused(refused)),
         }
+    }
+}
+
+/// The answers to a batch. No more are read than calls can have been made: what an empty
+/// answer takes in memory is a hundred times what it takes on the wire.
+struct BatchAnswers<'a>(Vec<Answer<'a, ReadHeader>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for BatchAnswers<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(BatchVisitor).map(BatchAnswers)
+    }
+}
+
+struct BatchVisitor;
+
+impl<'de> Visitor<'de> for BatchVisitor {
+    type Value = Vec<Answer<'de, ReadHeader>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a list of up to {MAX_BATCH_CALLS} answers")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut answers = Vec::new();
+        while let Some(answer) = seq.next_element()? {
+            if answers.len() == MAX_BATCH_CALLS {
+                return Err(A::Error::invalid_length(answers.len() + 1, &self));
+            }
+            answers.push(answer);
+        }
+        Ok(answers)
     }
 }
 

@@ -23,8 +23,8 @@ use super::log_list::LogList;
 use super::range_limit::{self, Complaint, RangeAdvice, RangeLimit};
 use super::receipt::RpcReceipt;
 use super::transport::{
-    CallIds, MAX_BODY_BYTES, MAX_RANGE_BODY_BYTES, MAX_SMALL_BODY_BYTES, Outgoing, REQUEST_TIMEOUT, Reply,
-    Transport,
+    CallIds, MAX_BODY_BYTES, MAX_HEADER_BODY_BYTES, MAX_RANGE_BODY_BYTES, MAX_SMALL_BODY_BYTES, Outgoing,
+    REQUEST_TIMEOUT, Reply, Transport,
 };
 
 /// JSON-RPC's code for "too many requests".
@@ -287,11 +287,8 @@ impl EvmRpc {
 /// How long an answer may be: only what holds many logs, receipts or transactions may be large.
 fn body_limit(method: &str) -> usize {
     match method {
-        "eth_getLogs"
-        | "eth_getBlockReceipts"
-        | "eth_getTransactionReceipt"
-        | "eth_getBlockByNumber"
-        | "eth_getBlockByHash" => MAX_BODY_BYTES,
+        "eth_getLogs" | "eth_getBlockReceipts" | "eth_getTransactionReceipt" => MAX_BODY_BYTES,
+        "eth_getBlockByNumber" | "eth_getBlockByHash" => MAX_HEADER_BODY_BYTES,
         _ => MAX_SMALL_BODY_BYTES,
     }
 }

@@ -1,7 +1,9 @@
 //! Blocks, as far as they are needed: the header.
 
 use alloy_primitives::{B256, Bloom};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
 use windlass_core::chain::BlockHeader;
 use windlass_core::reader::{BlockTag, Header};
 
@@ -48,9 +50,18 @@ pub(crate) fn answers(asked: BlockTag, header: &Header) -> bool {
 }
 
 /// A header as it is read.
-#[derive(Deserialize)]
-#[serde(from = "Wire")]
 pub(crate) struct ReadHeader(pub(crate) Header);
+
+impl<'de> Deserialize<'de> for ReadHeader {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <&RawValue>::deserialize(deserializer)?.get();
+        let wire: Wire = serde_json::from_str(text).map_err(D::Error::custom)?;
+        // A chain whose headers have other members is read all the same.
+        let whole = serde_json::from_str::<alloy_consensus::Header>(text);
+        let is_hash_proven = whole.is_ok_and(|header| header.hash_slow() == wire.hash);
+        Ok(Self(wire.header(is_hash_proven)))
+    }
+}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -70,16 +81,17 @@ struct Wire {
     receipts_root: Option<Hex<[u8; 32]>>,
 }
 
-impl From<Wire> for ReadHeader {
-    fn from(wire: Wire) -> Self {
+impl Wire {
+    fn header(self, is_hash_proven: bool) -> Header {
         let block = BlockHeader {
-            number: wire.number.0,
-            hash: B256::from(wire.hash),
-            parent_hash: B256::from(wire.parent_hash),
-            timestamp_s: wire.timestamp.0,
+            number: self.number.0,
+            hash: B256::from(self.hash),
+            parent_hash: B256::from(self.parent_hash),
+            timestamp_s: self.timestamp.0,
         };
-        let receipts_root = wire.receipts_root.map_or(B256::ZERO, |Hex(root)| B256::from(root));
-        Self(Header { block, logs_bloom: Box::new(Bloom::from(wire.logs_bloom)), receipts_root })
+        let receipts_root = self.receipts_root.map_or(B256::ZERO, |Hex(root)| B256::from(root));
+        let logs_bloom = Box::new(Bloom::from(self.logs_bloom));
+        Header { block, logs_bloom, receipts_root, is_hash_proven }
     }
 }
 
@@ -114,7 +126,42 @@ mod tests {
                 "no store keeps it: {key}"
             );
         }
+        assert!(!header.is_hash_proven, "half of its members are missing");
         json["hash"] = serde_json::Value::Null;
         assert!(serde_json::from_str::<ReadHeader>(&json.to_string()).is_err());
+    }
+
+    /// Whatever is changed in a header, it does not hash to its hash any more.
+    #[test]
+    fn a_header_proves_its_hash_or_does_not() {
+        let header = alloy_consensus::Header {
+            number: 7,
+            timestamp: 1_700_000_000,
+            base_fee_per_gas: Some(7),
+            withdrawals_root: Some(B256::repeat_byte(1)),
+            ..alloy_consensus::Header::default()
+        };
+        let mut json = serde_json::to_value(&header).expect("json");
+        json["hash"] = header.hash_slow().to_string().into();
+        json["transactions"] = serde_json::json!([B256::ZERO]);
+        json["size"] = "0x220".into();
+        let read = |json: &serde_json::Value| {
+            serde_json::from_str::<ReadHeader>(&json.to_string()).expect("a header").0.is_hash_proven
+        };
+        assert!(read(&json));
+        let other = |bytes: usize| format!("0x{}", "07".repeat(bytes));
+        for (key, value) in [
+            ("number", "0x8".to_owned()),
+            ("timestamp", "0x1".to_owned()),
+            ("parentHash", other(32)),
+            ("receiptsRoot", other(32)),
+            ("stateRoot", other(32)),
+            ("logsBloom", other(256)),
+            ("hash", other(32)),
+        ] {
+            let mut json = json.clone();
+            json[key] = value.into();
+            assert!(!read(&json), "{key}");
+        }
     }
 }

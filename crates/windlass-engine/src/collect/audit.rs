@@ -40,6 +40,7 @@ pub use super::evidence::Proof;
 use super::ledger;
 use super::mend::Mend;
 use super::routing::Routing;
+use super::sight::KnownFinal;
 
 /// The most blocks of one page.
 pub const MAX_PAGE_BLOCKS: u64 = 500;
@@ -143,7 +144,7 @@ impl Audit {
         let plan = ledger::plan(&*self.chain.store, &self.chain.names).await?;
         let start = plan.collected().map(|(_, source)| source.start).min();
         let head = ledger::block(&*self.chain.store, &self.chain.names.head).await?;
-        let finalized = patiently(|| self.chain.look(None)).await?.0.finalized.number;
+        let finalized = patiently(|| self.chain.look(KnownFinal::NOTHING)).await?.0.finalized.number;
         Ok(start.zip(head).map(|(from, head)| BlockRange { from, to: head.number.min(finalized) }))
     }
 

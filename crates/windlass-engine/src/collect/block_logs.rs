@@ -13,6 +13,15 @@ use windlass_core::reader::{
 
 use super::evidence::BloomFit;
 
+/// No block has more logs: no commit could hold them, and no gas limit has allowed them yet.
+pub(super) const MAX_BLOCK_LOGS: usize = 50_000;
+
+/// A block has more logs than any can have.
+pub(super) fn too_many(number: u64, count: usize) -> ChainError {
+    let message = format!("block {number} came with {count} logs; at most {MAX_BLOCK_LOGS} are taken");
+    ChainError::new(ChainErrorKind::Malformed, message)
+}
+
 /// The logs of a block with the header's time, or what is wrong with the answer.
 pub(super) fn checked(
     block: &BlockHeader,
@@ -20,6 +29,9 @@ pub(super) fn checked(
     mut logs: Vec<LogEvent>,
 ) -> Result<Vec<LogEvent>, ChainError> {
     let refused = |what: String| Err(ChainError::new(ChainErrorKind::Malformed, what));
+    if logs.len() > MAX_BLOCK_LOGS {
+        return Err(too_many(block.number, logs.len()));
+    }
     for log in &logs {
         if log.block != block.block_ref() {
             return refused(format!(
@@ -61,8 +73,25 @@ pub(super) async fn of_header(
             all.retain(|log| filter.matches(log));
             Ok(all)
         }
+        Err(error) if error.kind == ChainErrorKind::Unconfirmed => {
+            from_receipts(reader, header, filter).await.ok_or(error)
+        }
         Err(error) => Err(error),
     }
+}
+
+/// The wanted logs of a block by its receipts, if an endpoint has some that hash to the
+/// header's root.
+async fn from_receipts(
+    reader: &dyn ChainReader,
+    header: &Header,
+    filter: &LogFilter,
+) -> Option<Vec<LogEvent>> {
+    let receipts = reader.receipts(&header.block).await.ok().flatten()?;
+    let is_proven = receipts.root == header.receipts_root;
+    let mut logs = checked(&header.block, &LogFilter::default(), receipts.logs).ok().filter(|_| is_proven)?;
+    logs.retain(|log| filter.matches(log));
+    Some(logs)
 }
 
 /// All logs of a block, asked of every endpoint because one had none against the header's

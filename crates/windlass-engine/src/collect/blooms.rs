@@ -129,7 +129,12 @@ mod tests {
 
     fn header(logs: &[LogEvent]) -> Header {
         let block = BlockHeader { number: 1, hash: B256::ZERO, parent_hash: B256::ZERO, timestamp_s: 0 };
-        Header { block, logs_bloom: Box::new(bloom_of(logs)), receipts_root: B256::ZERO }
+        Header {
+            block,
+            logs_bloom: Box::new(bloom_of(logs)),
+            receipts_root: B256::ZERO,
+            is_hash_proven: false,
+        }
     }
 
     fn filter(byte: u8) -> LogFilter {

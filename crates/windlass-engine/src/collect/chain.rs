@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio::time::Instant;
-use windlass_core::chain::{BlockHeader, BlockRef, ChainId};
+use windlass_core::chain::{BlockRef, ChainId};
 use windlass_core::finality::Finality;
 use windlass_core::name::{NameError, Owner};
 use windlass_core::outbox::NewMessage;
@@ -27,7 +27,7 @@ use super::health::watched::Watched;
 use super::ledger;
 use super::names::{ChainNames, paused_key};
 use super::routing::Routing;
-use super::sight::Sight;
+use super::sight::{KnownFinal, Sight};
 use super::verify::VerifyOptions;
 
 /// How a chain is collected.
@@ -152,9 +152,8 @@ impl CollectedChain {
         &self.pulse
     }
 
-    /// Looks at the chain; also gives the newest header whole. The final block is asked for
-    /// unless one is given.
-    pub(super) async fn look(&self, known_final: Option<BlockHeader>) -> Result<(Sight, Header), ChainError> {
+    /// Looks at the chain; also gives the newest header whole.
+    pub(super) async fn look(&self, known_final: KnownFinal) -> Result<(Sight, Header), ChainError> {
         let (sight, newest) = Sight::look(&*self.reader, self.options.finality, known_final).await?;
         self.pulse.see(&sight, Instant::now());
         self.finalized.fetch_max(sight.finalized.number, Ordering::Relaxed);
@@ -167,7 +166,7 @@ impl CollectedChain {
         if known >= wanted {
             return Ok(wanted);
         }
-        Ok(self.look(None).await?.0.finalized.number.max(known).min(wanted))
+        Ok(self.look(KnownFinal::NOTHING).await?.0.finalized.number.max(known).min(wanted))
     }
 
     /// What sorts the logs of these sources, with every contract that is known to have
@@ -190,9 +189,9 @@ impl CollectedChain {
         if creations.is_empty() {
             return Ok(children);
         }
-        let generation = self.generation().await?;
+        let version = (self.generation().await?, self.store.state(&self.names.mended).await?);
         for (name, creations) in creations {
-            let known = self.children.of(&*self.store, &creations, generation).await?;
+            let known = self.children.of(&*self.store, &creations, &version).await?;
             children.insert(name, known);
         }
         Ok(children)

@@ -49,11 +49,14 @@ pub(super) struct ChildrenCache {
     known: Mutex<BTreeMap<Identifier, Known>>,
 }
 
-/// What a table had, and which state of it that was: as many rows, taken back as often.
+/// How often the head has taken blocks back, and what has mended stored blocks last.
+pub(super) type RowsVersion = (u64, Option<String>);
+
+/// What a table had, and which state of it that was: as many rows, of the same version.
 #[derive(Clone, Default)]
 struct Known {
     rows: u64,
-    generation: u64,
+    version: RowsVersion,
     last: Option<RowKey>,
     children: Arc<[Address]>,
 }
@@ -64,19 +67,19 @@ impl ChildrenCache {
         &self,
         store: &dyn Store,
         creations: &Creations,
-        generation: u64,
+        version: &RowsVersion,
     ) -> Result<Arc<[Address]>, CollectError> {
         let name = &creations.table.name;
         let mut all = self.known.lock().await;
         let rows = store.count_rows(name, &[]).await?;
-        let known = all.get(name).filter(|known| known.generation == generation).cloned();
-        let mut known = known.unwrap_or_else(|| Known { generation, ..Known::default() });
+        let known = all.get(name).filter(|known| known.version == *version).cloned();
+        let mut known = known.unwrap_or_else(|| Known { version: version.clone(), ..Known::default() });
         if known.rows < rows {
             known = known.grown(store, creations).await?;
         }
         if known.rows != rows {
             // Rows have come in between those that were read, or some are gone.
-            known = Known { generation, ..Known::default() }.grown(store, creations).await?;
+            known = Known { version: version.clone(), ..Known::default() }.grown(store, creations).await?;
         }
         let children = known.children.clone();
         all.insert(name.clone(), known);

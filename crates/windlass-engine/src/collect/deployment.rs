@@ -16,7 +16,7 @@ use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader};
 use windlass_core::store::Store;
 
 use super::error::CollectError;
-use super::sight::Sight;
+use super::sight::{KnownFinal, Sight};
 
 /// Why the block was not found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -77,7 +77,7 @@ pub async fn first_block(
     contract: Address,
     finality: Finality,
 ) -> Result<u64, DeploymentError> {
-    let sight = match Sight::look(reader, finality, None).await {
+    let sight = match Sight::look(reader, finality, KnownFinal::NOTHING).await {
         Ok((sight, _)) => Some(sight),
         // Some nodes do not say what is final.
         Err(error) if matches!(error.kind, ChainErrorKind::Refused | ChainErrorKind::Malformed) => None,
@@ -155,7 +155,12 @@ mod tests {
             let number =
                 if tag == BlockTag::Finalized { self.finalized.ok_or_else(unknown)? } else { NEWEST };
             let block = BlockHeader { number, hash, parent_hash, timestamp_s: 0 };
-            Ok(Some(Header { block, logs_bloom: Box::new(Bloom::ZERO), receipts_root: B256::ZERO }))
+            Ok(Some(Header {
+                block,
+                logs_bloom: Box::new(Bloom::ZERO),
+                receipts_root: B256::ZERO,
+                is_hash_proven: false,
+            }))
         }
 
         async fn logs(&self, _: LogSpan, _: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {

@@ -3,9 +3,10 @@
 //! No single endpoint's answer takes away or alters what is stored. A stored block is
 //! replaced only by logs that are proven: its receipts hash to the root in its header; or two
 //! endpoints agree; or all logs of the block give the header's bloom, and what is stored is of
-//! another block. Logs that are only added must be the header's block's by hash and have room
-//! in its bloom. Times are the header's. Everything else is doubtful: it is reported, kept,
-//! and asked again later.
+//! another block. Times are the header's. A header that only one endpoint has proves that only
+//! if it hashes to the hash that is stored: else it may be made up as a whole. Logs that are only added must be the header's block's by
+//! hash and have room in its bloom. Everything else is doubtful: it is reported, kept, and
+//! asked again later; `audit --repair` takes an endpoint's word where a person decides so.
 //!
 //! | file | what it holds |
 //! | --- | --- |
@@ -86,6 +87,31 @@ pub(super) struct Account {
     pub(super) change: Change,
 }
 
+impl Account {
+    /// Whether it may be followed: a header of one endpoint alone proves only what is added, and
+    /// what it says about the very block that is stored, if it hashes to that block's hash.
+    fn is_safe_with(&self, header: HeaderProof) -> bool {
+        let Change { takes, retimes, is_of_another_block, .. } = self.change;
+        match header {
+            _ if self.endpoints > 1 => true,
+            HeaderProof::TwoEndpoints => true,
+            HeaderProof::Hash => !is_of_another_block,
+            HeaderProof::None => !(takes || retimes || is_of_another_block),
+        }
+    }
+}
+
+/// On what a block's header stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HeaderProof {
+    /// Two endpoints have it.
+    TwoEndpoints,
+    /// One endpoint has it, and it hashes to its own hash.
+    Hash,
+    /// One endpoint has it.
+    None,
+}
+
 /// What is to become of a stored block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -137,8 +163,20 @@ pub(super) struct Judgement {
     pub(super) false_accounts: Vec<usize>,
 }
 
-/// Decides about a block. `is_bloom_whole` says whether the chain's blooms have every log.
-pub(super) fn judge(accounts: &[Account], is_bloom_whole: bool) -> Judgement {
+/// Decides about a block. `is_bloom_whole` says whether the chain's blooms have every log,
+/// `header` on what its header stands.
+pub(super) fn judge(accounts: &[Account], is_bloom_whole: bool, header: HeaderProof) -> Judgement {
+    let Judgement { verdict, false_accounts } = judge_by_header(accounts, is_bloom_whole);
+    match verdict {
+        Verdict::Replace { account, .. } if !accounts[account].is_safe_with(header) => {
+            Judgement { verdict: Verdict::Doubtful(Doubt::OneEndpoint), false_accounts: Vec::new() }
+        }
+        verdict => Judgement { verdict, false_accounts },
+    }
+}
+
+/// The same, where the header is right.
+fn judge_by_header(accounts: &[Account], is_bloom_whole: bool) -> Judgement {
     let places = |is: &dyn Fn(&Account) -> bool| -> Vec<usize> {
         accounts.iter().enumerate().filter(|(_, account)| is(account)).map(|(place, _)| place).collect()
     };

@@ -14,7 +14,6 @@ use super::routing::{self, Routing};
 pub(super) struct Mend<'a> {
     chain: &'a CollectedChain,
     routing: &'a Routing,
-    /// Stored blocks are taken back once more.
     generation: u64,
     by: String,
 }
@@ -28,7 +27,7 @@ impl<'a> Mend<'a> {
         by: &str,
     ) -> Result<Self, CollectError> {
         let by = format!("{by}-{}", chain.store.now().await?.as_ms());
-        Ok(Self { chain, routing, generation: chain.generation().await? + 1, by })
+        Ok(Self { chain, routing, generation: chain.generation().await?, by })
     }
 
     /// What replaces the rows of a block. Whoever follows the messages is told that
@@ -52,11 +51,9 @@ impl<'a> Mend<'a> {
         if events > 0 {
             messages.push(self.chain.message(ADDED, &fact(events, None)));
         }
-        let generation = Some(self.generation.to_string());
-        let mut writes = vec![
-            Write::Publish(messages),
-            Write::PutState { key: self.chain.names.generation.clone(), value: generation },
-        ];
+        // The generation is the head's, who may have raised it since: this is told apart by its own mark.
+        let mended = Write::PutState { key: self.chain.names.mended.clone(), value: Some(self.by.clone()) };
+        let mut writes = vec![Write::Publish(messages), mended];
         writes.extend(self.routing.erasing(chain, span));
         writes.extend(of_others.map(Write::Events));
         writes.extend(routing::writes(sorted));

@@ -22,8 +22,10 @@ pub struct ChainNames {
     pub partition: Partition,
     /// The plan.
     pub plan: StateKey,
-    /// How often stored blocks were taken back, by reorgs, mends and rewinds.
+    /// How often stored blocks were taken back, by reorgs and rewinds.
     pub generation: StateKey,
+    /// What mended stored blocks last, other than a reorg.
+    pub mended: StateKey,
     /// How often the chain was reorganised.
     pub reorgs: StateKey,
     /// Why collecting has stopped.
@@ -57,6 +59,7 @@ impl ChainNames {
             partition: Partition::new(subject.clone())?,
             plan: plan::key(chain)?,
             generation: state("generation")?,
+            mended: state("mended")?,
             reorgs: state("reorgs")?,
             halt: state("halt")?,
             sight: state("sight")?,

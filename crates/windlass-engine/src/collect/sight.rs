@@ -1,12 +1,22 @@
 //! Where a chain stands: its head and its last final block.
+//!
+//! What is final is never taken back, so no endpoint's word alone makes a block final: each is
+//! asked, the lowest block that is above the last known one counts, and only if no endpoint has
+//! another block at its height. An endpoint that lags or makes a chain up holds finality back
+//! for that long; the head goes on.
+
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use windlass_core::chain::{BlockHeader, BlockRef};
 use windlass_core::finality::Finality;
-use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, Header};
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, EndpointAnswer, Header};
 
 /// A chain with more blocks than these has had time for one to become final.
 const MAX_WITHOUT_FINALITY: u64 = 10_000;
+
+/// How long the newest block waits for news of what is final: an endpoint may hang.
+const FINALITY_LIMIT: Duration = Duration::from_secs(1);
 
 /// Where a chain was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,57 +30,143 @@ pub struct Sight {
 }
 
 impl Sight {
-    /// Looks at the chain; also gives the newest header whole. The final block is not asked
-    /// for where a known one is given.
+    /// Looks at the chain; also gives the newest header whole.
     pub async fn look(
         reader: &dyn ChainReader,
         finality: Finality,
-        known_final: Option<BlockHeader>,
+        known_final: KnownFinal,
     ) -> Result<(Self, Header), ChainError> {
-        let tag = match finality {
-            Finality::Finalized => Some(BlockTag::Finalized),
-            Finality::Safe => Some(BlockTag::Safe),
-            Finality::Depth(_) => None,
-        };
-        let (newest, finalized) = match (known_final, tag) {
-            (Some(finalized), _) => (known(reader, BlockTag::Latest).await?, finalized),
-            // Two questions that do not depend on each other are asked together.
-            (None, Some(tag)) => {
-                let both = futures_util::join!(known(reader, BlockTag::Latest), reader.header(tag));
-                let newest = both.0?;
-                let finalized = final_or_first(reader, newest.block.number, both.1?).await?;
-                (newest, finalized)
-            }
-            (None, None) => {
+        let last = match known_final {
+            KnownFinal::Enough(finalized) => {
                 let newest = known(reader, BlockTag::Latest).await?;
-                let depth = if let Finality::Depth(depth) = finality { depth } else { 0 };
+                return Ok((Self::new(&newest, finalized), newest));
+            }
+            KnownFinal::Last(last) => last,
+        };
+        let (newest, told) = match finality {
+            // Two questions that do not depend on each other are asked together.
+            Finality::Finalized | Finality::Safe => {
+                let is_safe = finality == Finality::Safe;
+                let tag = if is_safe { BlockTag::Safe } else { BlockTag::Finalized };
+                let told = in_time(last, reader.header_from_each(tag));
+                let both = futures_util::join!(known(reader, BlockTag::Latest), told);
+                (both.0?, both.1)
+            }
+            Finality::Depth(depth) => {
+                let newest = known(reader, BlockTag::Latest).await?;
                 let number = newest.block.number.saturating_sub(depth);
-                let header = reader.header(BlockTag::Number(number)).await?;
-                let finalized = final_or_first(reader, newest.block.number, header).await?;
-                (newest, finalized)
+                let told = in_time(last, reader.header_from_each(BlockTag::Number(number))).await;
+                (newest, told)
             }
         };
-        let (latest, latest_s) = (newest.block.block_ref(), newest.block.timestamp_s);
-        Ok((Self { latest, finalized, latest_s }, newest))
+        let finalized = match confirmed(reader, &newest, told.unwrap_or_default(), last).await? {
+            Some(finalized) => finalized,
+            None => final_or_first(reader, newest.block.number).await?,
+        };
+        Ok((Self::new(&newest, finalized), newest))
     }
+
+    fn new(newest: &Header, finalized: BlockHeader) -> Self {
+        Self { latest: newest.block.block_ref(), finalized, latest_s: newest.block.timestamp_s }
+    }
+}
+
+/// The last final block, as far as endpoints agree about it; `None` where none is final yet.
+async fn confirmed(
+    reader: &dyn ChainReader,
+    newest: &Header,
+    told: Vec<EndpointAnswer<Option<Header>>>,
+    last: Option<BlockHeader>,
+) -> Result<Option<BlockHeader>, ChainError> {
+    let (is_alone, mut failed, mut headers) = (told.len() < 2, None, Vec::new());
+    for one in told {
+        match one.answer {
+            Ok(header) => headers.push(header),
+            Err(error) => failed = Some(error),
+        }
+    }
+    if let Some(last) = last.filter(|_| headers.is_empty()) {
+        // The head goes on without news of what is final.
+        return Ok(Some(last));
+    }
+    if headers.is_empty() {
+        let nobody = || ChainError::new(ChainErrorKind::Unreachable, "there is no endpoint to ask");
+        return Err(failed.unwrap_or_else(nobody));
+    }
+    let is_none_final = headers.iter().all(Option::is_none);
+    let is_news = |header: &BlockHeader| {
+        header.number <= newest.block.number && last.is_none_or(|last| header.number > last.number)
+    };
+    let headers = headers.into_iter().flatten().map(|header| header.block);
+    let Some(lowest) = headers.filter(is_news).min_by_key(|header| header.number) else {
+        return match last {
+            Some(last) => Ok(Some(last)),
+            None if is_none_final => Ok(None),
+            None => Err(disagreement(newest.block.number)),
+        };
+    };
+    let disputed = match is_alone {
+        true => Some(None),
+        false => in_time(last, disputed(reader, &lowest)).await,
+    };
+    match (disputed, last) {
+        (Some(None), _) => Ok(Some(lowest)),
+        (_, Some(last)) => Ok(Some(last)),
+        (disputed, None) => Err(disputed.flatten().unwrap_or_else(|| disagreement(lowest.number))),
+    }
+}
+
+/// What is found out in time; where nothing is known yet, however long it takes.
+async fn in_time<T>(last: Option<BlockHeader>, asked: impl Future<Output = T>) -> Option<T> {
+    match last {
+        Some(_) => tokio::time::timeout(FINALITY_LIMIT, asked).await.ok(),
+        None => Some(asked.await),
+    }
+}
+
+/// What endpoints say, if one has another block at this height.
+async fn disputed(reader: &dyn ChainReader, block: &BlockHeader) -> Option<ChainError> {
+    let answers = reader.header_from_each(BlockTag::Number(block.number)).await;
+    let found = answers.into_iter().filter_map(|one| Some((one.endpoint, one.answer.ok().flatten()?.block)));
+    let found: Vec<(String, BlockHeader)> = found.collect();
+    let is_disputed = found.iter().any(|(_, found)| found.hash != block.hash);
+    let told: Vec<String> =
+        found.iter().map(|(endpoint, found)| format!("{endpoint} has {}", found.hash)).collect();
+    let message = format!(
+        "endpoints disagree about block {}, which one of them calls final: {}; take the one that is wrong out of `rpc`",
+        block.number,
+        told.join(", ")
+    );
+    is_disputed.then(|| ChainError::new(ChainErrorKind::Malformed, message))
+}
+
+fn disagreement(number: u64) -> ChainError {
+    let message = format!("endpoints disagree about the last final block: one says {number}");
+    ChainError::new(ChainErrorKind::Malformed, message)
+}
+
+/// What is known of the last final block before a look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KnownFinal {
+    /// It is new enough, and not asked for.
+    Enough(BlockHeader),
+    /// It is asked for; this was the last one.
+    Last(Option<BlockHeader>),
+}
+
+impl KnownFinal {
+    /// Nothing is known.
+    pub const NOTHING: Self = Self::Last(None);
 }
 
 /// Where nothing is final yet, the first block is; a chain that is long since past that age
 /// has no such blocks, or its endpoint does not name them.
-async fn final_or_first(
-    reader: &dyn ChainReader,
-    newest: u64,
-    found: Option<Header>,
-) -> Result<BlockHeader, ChainError> {
-    match found {
-        Some(header) => Ok(header.block),
-        None if newest > MAX_WITHOUT_FINALITY => {
-            let message =
-                "the endpoint names no final block: set `finality` of the chain to a depth, such as 64";
-            Err(ChainError::new(ChainErrorKind::Refused, message))
-        }
-        None => Ok(known(reader, BlockTag::Number(0)).await?.block),
+async fn final_or_first(reader: &dyn ChainReader, newest: u64) -> Result<BlockHeader, ChainError> {
+    if newest > MAX_WITHOUT_FINALITY {
+        let message = "the endpoint names no final block: set `finality` of the chain to a depth, such as 64";
+        return Err(ChainError::new(ChainErrorKind::Refused, message));
     }
+    Ok(known(reader, BlockTag::Number(0)).await?.block)
 }
 
 async fn known(reader: &dyn ChainReader, tag: BlockTag) -> Result<Header, ChainError> {

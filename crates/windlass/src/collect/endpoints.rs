@@ -117,9 +117,13 @@ impl From<ChainError> for Failure {
             (ChainErrorKind::RateLimited | ChainErrorKind::RangeTooLarge { .. }, _) => {
                 "wait, or use an endpoint with a higher limit"
             }
-            (ChainErrorKind::UnknownBlock | ChainErrorKind::Malformed | ChainErrorKind::Refused, _) => {
-                "the message has the provider's words; `windlass doctor` looks closer"
-            }
+            (
+                ChainErrorKind::UnknownBlock
+                | ChainErrorKind::Unconfirmed
+                | ChainErrorKind::Malformed
+                | ChainErrorKind::Refused,
+                _,
+            ) => "the message has the provider's words; `windlass doctor` looks closer",
         };
         Self::coded(error.kind.code(), error).hint(hint)
     }

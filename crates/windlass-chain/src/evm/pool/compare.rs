@@ -70,11 +70,14 @@ impl Distrust {
 }
 
 impl Inner {
-    /// Puts the question to every endpoint that is not left out, whether or not its logs are
-    /// trusted.
+    /// Puts the question to every endpoint that is not left out. Ranges are asked only of those
+    /// whose logs are trusted: whatever they are compared with, a false one says nothing.
     pub(super) async fn ask_each<Q: Question>(&self, question: &Q) -> Vec<EndpointAnswer<Q::Answer>> {
         let now = Instant::now();
-        let available = |place: &usize| self.members[*place].health().is_available(now);
+        let kind = question.kind();
+        let distrusted = if kind == Kind::RangeLogs { self.distrusted_for(kind, now) } else { Vec::new() };
+        let available =
+            |place: &usize| !distrusted.contains(place) && self.members[*place].health().is_available(now);
         let asked = (0..self.members.len()).filter(available).take(MAX_COMPARED).map(|place| async move {
             let asked = self.ask_member(question, self.turn_at(place));
             let member = &self.members[place];

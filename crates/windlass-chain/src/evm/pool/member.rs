@@ -241,7 +241,9 @@ impl Member {
                             health.rate.refused(calls, began, now);
                         }
                     }
-                    ChainErrorKind::RangeTooLarge { .. } | ChainErrorKind::UnknownBlock => {
+                    ChainErrorKind::RangeTooLarge { .. }
+                    | ChainErrorKind::UnknownBlock
+                    | ChainErrorKind::Unconfirmed => {
                         return health.answered();
                     }
                 }

@@ -54,7 +54,7 @@ use windlass_core::chain::{Address, BlockHeader, Bytes, ChainId};
 use windlass_core::event::LogEvent;
 use windlass_core::reader::{
     BlockTag, ChainError, ChainReader, EndpointAnswer, FalseAnswer, Header, LogFilter, LogSpan, Receipts,
-    of_block,
+    confirmed,
 };
 
 use super::batch::{MAX_BATCH_CALLS, MAX_MESSAGES_AT_ONCE};
@@ -181,8 +181,7 @@ impl ChainReader for EvmPool {
             return Ok(logs);
         }
         let all = LogFilter::default();
-        let logs = self.inner.ask(&AskBlockLogs { header, filter: &all }).await?;
-        of_block(header, filter, logs)
+        confirmed(header, filter, self.inner.ask(&AskBlockLogs { header, filter: &all }).await)
     }
 
     async fn logs_of_blocks(

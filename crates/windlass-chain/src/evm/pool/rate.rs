@@ -35,6 +35,11 @@ const REFUSED_SHARE: f64 = 0.1;
 const CUT: f64 = 0.9;
 /// How much the rate grows in a second without refusals.
 const GROWTH_PER_S: f64 = 1.05;
+/// How much it grows where it is less than half of what the endpoint has answered before: what
+/// made it refuse everything for a while says little about the rate that it takes.
+const FAST_GROWTH_PER_S: f64 = 1.5;
+/// How long a rate that was answered is remembered: it is halved in so many seconds.
+const MEMORY_HALF_LIFE_S: f64 = 60.0;
 /// The lowest rate, in calls a second.
 const MIN_PER_S: f64 = 0.2;
 /// A rate that has grown beyond this is no limit any more.
@@ -73,6 +78,8 @@ struct Answered {
 pub(super) struct Rate {
     answers: VecDeque<Answered>,
     limit: Option<Limit>,
+    /// The highest rate that was answered, and when that was.
+    answered_per_s: Option<(f64, Instant)>,
 }
 
 #[derive(Debug)]
@@ -102,12 +109,14 @@ impl Rate {
     /// Calls were answered.
     pub(super) fn answered(&mut self, calls: u32, now: Instant) {
         self.note(Answered { at: now, calls, is_refused: false });
+        let known_per_s = self.remember(now);
         let Some(limit) = &mut self.limit else { return };
         let quiet_s = now.duration_since(limit.changed).as_secs_f64();
         if quiet_s < MIN_WINDOW.as_secs_f64() {
             return;
         }
-        limit.per_s *= GROWTH_PER_S.powf(quiet_s.min(WINDOW.as_secs_f64()));
+        let growth = if limit.per_s < known_per_s / 2.0 { FAST_GROWTH_PER_S } else { GROWTH_PER_S };
+        limit.per_s *= growth.powf(quiet_s.min(WINDOW.as_secs_f64()));
         limit.changed = now;
         if limit.per_s > MAX_PER_S {
             self.limit = None;
@@ -135,6 +144,20 @@ impl Rate {
         let limiter = limiter(per_s, clock);
         let limit = Limit { per_s, changed: now, cut: now, enforced_per_s: per_s, clock, limiter };
         self.limit = Some(limit);
+    }
+
+    /// Remembers the rate that is answered now, if it is higher than what is still remembered;
+    /// gives what is.
+    fn remember(&mut self, now: Instant) -> f64 {
+        let (good, ..) = self.counted();
+        let measured = f64::from(good) / self.measured_s(now);
+        let faded = self.answered_per_s.map_or(0.0, |(per_s, at)| {
+            per_s * 0.5_f64.powf(now.duration_since(at).as_secs_f64() / MEMORY_HALF_LIFE_S)
+        });
+        if measured >= faded {
+            self.answered_per_s = Some((measured, now));
+        }
+        measured.max(faded)
     }
 
     fn enforce(&mut self, now: Instant) {

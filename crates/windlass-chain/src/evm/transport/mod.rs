@@ -22,6 +22,10 @@ pub const MAX_BODY_BYTES: usize = 256 << 20;
 /// No more is read of the logs of a range: ten thousand take about seven MiB, and a
 /// smaller range can be asked for.
 pub const MAX_RANGE_BODY_BYTES: usize = 64 << 20;
+/// No more is read of a header: the hashes of a hundred thousand transactions come with it.
+pub(crate) const MAX_HEADER_BODY_BYTES: usize = 8 << 20;
+/// No more is read of a batch of them.
+pub(crate) const MAX_BATCH_BODY_BYTES: usize = 64 << 20;
 /// No more is read of an answer that holds a number, an id or a contract's code.
 pub const MAX_SMALL_BODY_BYTES: usize = 1 << 20;
 

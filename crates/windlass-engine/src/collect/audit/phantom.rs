@@ -21,6 +21,7 @@ use crate::collect::chain::{Fact, REMOVED};
 use crate::collect::compare;
 use crate::collect::error::CollectError;
 use crate::collect::ledger;
+use crate::collect::sight::KnownFinal;
 
 /// A look that the head disturbed is taken again, so many times.
 const MAX_LOOKS: u32 = 10;
@@ -97,7 +98,7 @@ impl Audit {
     }
 
     async fn final_block(&self) -> Result<u64, CollectError> {
-        Ok(super::patiently(|| self.chain.look(None)).await?.0.finalized.number)
+        Ok(super::patiently(|| self.chain.look(KnownFinal::NOTHING)).await?.0.finalized.number)
     }
 
     /// The rows behind a block, of every table: the farthest, a page of each.

@@ -10,6 +10,7 @@ use windlass_core::range::BlockRange;
 use windlass_core::reader::{ChainError, ChainErrorKind, LogSpan};
 
 use super::{Backfilled, Backfiller, Range};
+use crate::collect::block_logs;
 use crate::collect::chain::{ADDED, Fact};
 use crate::collect::compare;
 use crate::collect::error::CollectError;
@@ -30,6 +31,9 @@ impl Backfiller {
         match answer {
             Ok(logs) if logs.len() > MAX_LOGS_PER_COMMIT && range.blocks.count() > 1 => {
                 self.split(&range, range.blocks.count() / 2).await
+            }
+            Ok(logs) if logs.len() > block_logs::MAX_BLOCK_LOGS => {
+                self.handle_fetch_error(&range, block_logs::too_many(range.blocks.from, logs.len())).await
             }
             Ok(logs) => self.keep(&range, logs).await,
             Err(error) => self.handle_fetch_error(&range, error).await,

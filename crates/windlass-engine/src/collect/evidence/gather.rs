@@ -8,7 +8,7 @@ use windlass_core::reader::{
     LogFilter, LogSpan,
 };
 
-use super::{Account, BloomFit, Doubt, Judgement, Proof, StoredBlock, Verdict, judge};
+use super::{Account, BloomFit, Doubt, HeaderProof, Judgement, Proof, StoredBlock, Verdict, judge};
 use crate::collect::block_logs;
 use crate::collect::chain::CollectedChain;
 use crate::collect::error::CollectError;
@@ -47,16 +47,25 @@ pub(in crate::collect) async fn judge_block(
     number: u64,
     is_bloom_whole: bool,
 ) -> Result<Judged, CollectError> {
-    let header = match agreed(reader.header_from_each(BlockTag::Number(number)).await, number)? {
-        Some(header) if !is_stored_otherwise(chain, &header.block).await? => header,
+    let (header, votes) = match agreed(reader.header_from_each(BlockTag::Number(number)).await, number)? {
+        Some((header, votes)) if !is_stored_otherwise(chain, &header.block).await? => (header, votes),
         _ => return Ok(doubtful(Doubt::Headers)),
     };
     let stored = StoredBlock::read(&*chain.store, chain.options.chain, routing, number).await?;
-    let mut voices = ask_logs(reader, &header, &routing.filter).await?;
+    // Some endpoints refuse questions without a contract, and tell receipts.
+    let (mut voices, refusal) = match ask_logs(reader, &header, &routing.filter).await {
+        Ok(voices) => (voices, None),
+        Err(error) => (Vec::new(), Some(error)),
+    };
     let judged = |voices: &[Voice]| {
         let accounts: Vec<Account> =
             voices.iter().map(|voice| account(voice, &header, routing, &stored)).collect();
-        judge(&accounts, is_bloom_whole)
+        let proof = match (votes, header.is_hash_proven) {
+            (2.., _) => HeaderProof::TwoEndpoints,
+            (_, true) => HeaderProof::Hash,
+            (_, false) => HeaderProof::None,
+        };
+        judge(&accounts, is_bloom_whole, proof)
     };
     let mut judgement = judged(&voices);
     if matches!(judgement.verdict, Verdict::Doubtful(_))
@@ -67,11 +76,17 @@ pub(in crate::collect) async fn judge_block(
         voices.push(voice);
         judgement = judged(&voices);
     }
+    if let Some(error) = refusal.filter(|_| voices.is_empty()) {
+        return Err(error.into());
+    }
     Ok(conclude(header, voices, judgement))
 }
 
-/// The header that most endpoints have; `None` where they disagree about it.
-fn agreed(answers: Vec<EndpointAnswer<Option<Header>>>, number: u64) -> Result<Option<Header>, ChainError> {
+/// The header that most endpoints have, and how many those are; `None` where they disagree.
+fn agreed(
+    answers: Vec<EndpointAnswer<Option<Header>>>,
+    number: u64,
+) -> Result<Option<(Header, usize)>, ChainError> {
     let mut votes: Vec<(Header, usize)> = Vec::new();
     let mut failed = None;
     for EndpointAnswer { answer, .. } in answers {
@@ -93,7 +108,7 @@ fn agreed(answers: Vec<EndpointAnswer<Option<Header>>>, number: u64) -> Result<O
     match votes.into_iter().next() {
         None => Err(failed.unwrap_or_else(unknown)),
         Some(_) if is_tie => Ok(None),
-        Some((header, _)) => Ok(Some(header)),
+        Some(vote) => Ok(Some(vote)),
     }
 }
 

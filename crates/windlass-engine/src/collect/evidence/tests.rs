@@ -96,15 +96,21 @@ fn what_is_stored_is_replaced_by_proof_alone() {
     ];
     for (case, accounts, verdict, false_accounts) in table {
         let judgement = Judgement { verdict, false_accounts: false_accounts.to_vec() };
-        assert_eq!(judge(&accounts, true), judgement, "{case}");
+        assert_eq!(judge(&accounts, true, HeaderProof::TwoEndpoints), judgement, "{case}");
     }
 }
 
 #[test]
 fn where_blooms_are_not_whole_more_than_the_bloom_replaces_rows_of_another_block() {
     let accounts = one(BloomFit::Wider, REHASHES);
-    assert_eq!(judge(&accounts, false).verdict, Verdict::Replace { account: 0, proof: Proof::Bloom });
-    assert_eq!(judge(&one(BloomFit::Wider, TAKES), false).verdict, Verdict::Doubtful(Doubt::OneEndpoint));
+    assert_eq!(
+        judge(&accounts, false, HeaderProof::TwoEndpoints).verdict,
+        Verdict::Replace { account: 0, proof: Proof::Bloom }
+    );
+    assert_eq!(
+        judge(&one(BloomFit::Wider, TAKES), false, HeaderProof::TwoEndpoints).verdict,
+        Verdict::Doubtful(Doubt::OneEndpoint)
+    );
 }
 
 fn log(address: u8, topic: u8) -> LogEvent {
@@ -133,4 +139,32 @@ fn logs_fit_a_bloom_exactly_or_are_more_or_less() {
     assert_eq!(BloomFit::of(&bloom, &[log(1, 2), log(3, 4), log(5, 6)]), BloomFit::Wider);
     assert_eq!(BloomFit::of(&Bloom::default(), &all), BloomFit::Wider, "logs under an empty bloom");
     assert!(has_room(&bloom, &all[0]) && !has_room(&bloom, &log(7, 2)) && !has_room(&bloom, &log(1, 9)));
+}
+
+/// A header that one endpoint alone has may be made up, and everything that fits it with it.
+#[test]
+fn a_header_of_one_endpoint_alters_nothing_that_is_stored() {
+    for change in [TAKES, RETIMES, REHASHES] {
+        for accounts in [one(BloomFit::Exact, change), vec![receipts(change)]] {
+            let alone = judge(&accounts, true, HeaderProof::None);
+            assert_eq!(alone.verdict, Verdict::Doubtful(Doubt::OneEndpoint), "{change:?}");
+            assert!(alone.false_accounts.is_empty(), "nobody is called a liar on one endpoint's word");
+        }
+        let agreed = judge(&[word(2, BloomFit::Exact, change)], true, HeaderProof::None);
+        assert_eq!(agreed.verdict, Verdict::Replace { account: 0, proof: Proof::TwoEndpoints });
+    }
+    let added = judge(&one(BloomFit::Exact, ADDS), true, HeaderProof::None);
+    assert_eq!(added.verdict, Verdict::Replace { account: 0, proof: Proof::Bloom });
+}
+
+/// A header that hashes to the hash that is stored cannot be made up; one of another hash can.
+#[test]
+fn a_header_that_proves_its_hash_speaks_for_its_own_block_alone() {
+    let verdict = |accounts: &[Account]| judge(accounts, true, HeaderProof::Hash).verdict;
+    let by = |proof| Verdict::Replace { account: 0, proof };
+    assert_eq!(verdict(&one(BloomFit::Exact, RETIMES)), by(Proof::Header));
+    assert_eq!(verdict(&[receipts(TAKES)]), by(Proof::Receipts));
+    for accounts in [one(BloomFit::Exact, REHASHES), vec![receipts(REHASHES)], one(BloomFit::Exact, TAKES)] {
+        assert_eq!(verdict(&accounts), Verdict::Doubtful(Doubt::OneEndpoint));
+    }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::time::Instant;
 use windlass_core::chain::{Address, BlockHeader};
@@ -16,7 +17,7 @@ use windlass_core::reader::{ChainError, ChainErrorKind, Header};
 use windlass_core::route::Sorted;
 use windlass_core::table::Identifier;
 
-use super::read_ahead::{QUESTIONS_AT_ONCE, read_logs};
+use super::read_ahead::{LogsRead, QUESTIONS_AT_ONCE, read_logs};
 use super::{Followed, Follower, Step, Whom};
 use crate::collect::chain::{ADDED, Fact};
 use crate::collect::children::{Children, Creations};
@@ -29,7 +30,9 @@ const MAX_LOGS_PER_STEP: usize = 20_000;
 /// So many block times, and no less than this many seconds, a block without logs is doubted
 /// where its bloom may have some and the chain's blooms are not known to be right.
 const DOUBT_BLOCKS: u32 = 10;
-const MIN_DOUBT_S: u64 = 10;
+const MIN_DOUBT: Duration = Duration::from_secs(10);
+/// At least so long it is doubted where the endpoint only does not confirm it.
+const MIN_CONFIRM: Duration = Duration::from_secs(1);
 
 /// What creates contracts, by the index that follows them.
 type CreationsByIndex = BTreeMap<Identifier, Creations>;
@@ -68,13 +71,13 @@ impl Follower {
                 continue;
             }
             let asked = (&headers[..], self.read_ahead.log_blocks_per_question());
-            let read = read_logs(&*chain.reader, asked, &routing.filter, &self.blooms).await;
-            self.read_ahead.asked_for_logs(read.error.is_none());
+            let mut read = read_logs(&*chain.reader, asked, &routing.filter, &self.blooms).await;
+            self.read_ahead.asked_for_logs(read.is_whole());
             if let Some(number) = read.replaced {
                 self.read_ahead.drop_from(number);
             }
             let mut logs: BTreeMap<u64, Vec<LogEvent>> =
-                read.logs.into_iter().map(|(block, logs)| (block.number, logs)).collect();
+                read.logs.drain(..).map(|(block, logs)| (block.number, logs)).collect();
             let mut is_grown = false;
             for header in &headers {
                 let Some(logs) = logs.remove(&header.block.number) else {
@@ -87,8 +90,8 @@ impl Follower {
                 }
                 self.keep(header, &routing, logs);
             }
-            if let Some(error) = read.error {
-                let error = self.unless_doubted_for_long(&headers, &routing, error);
+            if !read.is_whole() {
+                let error = self.why_not_read(&headers, &routing, read);
                 if error.as_ref().is_some_and(|error| error.kind == ChainErrorKind::UnknownBlock) {
                     // Who does not have a block by its hash may have another in its place.
                     self.read_ahead.drop_without_logs();
@@ -134,29 +137,41 @@ impl Follower {
         self.read_ahead.keep_logs(header.block.block_ref(), routing, logs);
     }
 
-    /// A block that has no logs, although its bloom speaks of some, is doubted for a while. On
-    /// a chain whose blooms are not known to be right it is then taken as it is: the second
-    /// look at final blocks sees it again.
-    fn unless_doubted_for_long(
+    /// Why the next block could not be read. One that has no logs, although its bloom speaks of
+    /// some, is doubted for a while and then taken as it is: where nobody knows whether the
+    /// chain's blooms are right, and, sooner, where the endpoint has none by its hash and
+    /// refuses the question that would confirm it, for a bloom may speak of others' logs. The
+    /// second look at final blocks sees it again.
+    fn why_not_read(
         &mut self,
         headers: &[Header],
         routing: &Arc<Routing>,
-        error: ChainError,
+        read: LogsRead,
     ) -> Option<ChainError> {
-        let first = headers.iter().find(|header| self.read_ahead.lacks_logs(header.block.block_ref()))?;
-        if error.kind != ChainErrorKind::UnknownBlock || self.blooms.is_proven() {
-            return Some(error);
-        }
+        let LogsRead { mut failed, error, .. } = read;
+        let first = headers.iter().map(|header| header.block.block_ref());
+        let first = first.into_iter().find(|block| self.read_ahead.lacks_logs(*block))?;
+        let Some(place) = failed.iter().position(|(block, _)| *block == first) else {
+            return error.or_else(|| failed.pop().map(|(_, error)| error));
+        };
+        let (_, error) = failed.swap_remove(place);
+        let block_time = self.polls.block_time();
+        let patience = match error.kind {
+            ChainErrorKind::UnknownBlock if !self.blooms.is_proven() => {
+                (block_time * DOUBT_BLOCKS).max(MIN_DOUBT)
+            }
+            ChainErrorKind::Unconfirmed => block_time.clamp(MIN_CONFIRM, MIN_DOUBT),
+            _ => return Some(error),
+        };
         let now = Instant::now();
-        let doubted = self.doubted.filter(|(block, _)| *block == first.block.hash);
-        let (_, since) = *self.doubted.insert(doubted.unwrap_or((first.block.hash, now)));
-        let patience = self.polls.block_time() * DOUBT_BLOCKS;
-        if now.duration_since(since) < patience.max(std::time::Duration::from_secs(MIN_DOUBT_S)) {
+        let doubted = self.doubted.filter(|(block, _)| *block == first.hash);
+        let (_, since) = *self.doubted.insert(doubted.unwrap_or((first.hash, now)));
+        if now.duration_since(since) < patience {
             return Some(error);
         }
-        let (chain, block) = (self.chain.options.chain, first.block.number);
-        tracing::warn!(%chain, block, %error, "a block is taken without logs; it is looked at again once it is final");
-        self.read_ahead.keep_logs(first.block.block_ref(), routing, Vec::new());
+        let (chain, block) = (self.chain.options.chain, first.number);
+        tracing::info!(%chain, block, %error, "a block is taken without logs; it is looked at again once it is final");
+        self.read_ahead.keep_logs(first, routing, Vec::new());
         None
     }
 

@@ -8,20 +8,25 @@ use super::poll::Poll;
 use super::read_ahead::Link;
 use super::{Follower, Look};
 use crate::collect::error::CollectError;
-use crate::collect::sight::Sight;
+use crate::collect::ledger;
+use crate::collect::sight::{KnownFinal, Sight};
 
 impl Follower {
     /// Looks at the chain, or at what was seen of it last.
     pub(super) async fn look(&mut self, look: Look) -> Result<(Sight, Header), CollectError> {
         let known_final = match (look, &self.seen) {
             (Look::Nothing, Some(seen)) => return Ok(seen.clone()),
-            (Look::Newest, Some((sight, _))) => Some(sight.finalized),
-            _ => None,
+            (Look::Newest, Some((sight, _))) => KnownFinal::Enough(sight.finalized),
+            (_, Some((sight, _))) => KnownFinal::Last(Some(sight.finalized)),
+            (_, None) => {
+                let stored: Option<Sight> = ledger::read(&*self.chain.store, &self.chain.names.sight).await?;
+                KnownFinal::Last(stored.map(|sight| sight.finalized))
+            }
         };
         let seen = match self.poll.take() {
             Some(poll) => poll.answer.await.unwrap_or_else(|_| Err(interrupted()))?,
             None => {
-                self.polls.start(known_final.is_none(), Instant::now());
+                self.polls.start(matches!(known_final, KnownFinal::Last(_)), Instant::now());
                 self.chain.look(known_final).await?
             }
         };
@@ -38,7 +43,10 @@ impl Follower {
         let Some((sight, _)) = &self.seen else { return };
         let starts = self.polls.due(Instant::now());
         let with_finality = self.polls.wants_finality(starts);
-        let known_final = (!with_finality).then_some(sight.finalized);
+        let known_final = match with_finality {
+            true => KnownFinal::Last(Some(sight.finalized)),
+            false => KnownFinal::Enough(sight.finalized),
+        };
         self.polls.start(with_finality, starts);
         self.poll = Some(Poll::start(self.chain.clone(), starts, known_final));
     }

@@ -12,11 +12,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
-use windlass_core::chain::BlockHeader;
 use windlass_core::reader::{ChainError, Header};
 
 use crate::collect::chain::CollectedChain;
-use crate::collect::sight::Sight;
+use crate::collect::sight::{KnownFinal, Sight};
 
 /// The time between two polls, in percent of the time between two blocks.
 const INTERVAL_PERCENT: u32 = 45;
@@ -44,12 +43,8 @@ pub(super) struct Poll {
 
 impl Poll {
     /// A poll that starts at this time.
-    pub(super) fn start(
-        chain: Arc<CollectedChain>,
-        starts: Instant,
-        known_final: Option<BlockHeader>,
-    ) -> Self {
-        let with_finality = known_final.is_none();
+    pub(super) fn start(chain: Arc<CollectedChain>, starts: Instant, known_final: KnownFinal) -> Self {
+        let with_finality = matches!(known_final, KnownFinal::Last(_));
         let answer = AbortOnDropHandle::new(tokio::spawn(async move {
             tokio::time::sleep_until(starts).await;
             chain.look(known_final).await

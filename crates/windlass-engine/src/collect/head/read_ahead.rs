@@ -38,6 +38,8 @@ pub(super) struct ReadBlock {
 pub(super) struct ReadAhead {
     blocks: VecDeque<ReadBlock>,
     headers_per_question: usize,
+    /// Whether nobody had one of the headers that were asked for last.
+    has_gap: bool,
     log_blocks_per_question: u64,
 }
 
@@ -46,6 +48,7 @@ impl Default for ReadAhead {
         Self {
             blocks: VecDeque::new(),
             headers_per_question: MAX_HEADERS_PER_QUESTION,
+            has_gap: false,
             log_blocks_per_question: MAX_LOG_BLOCKS,
         }
     }
@@ -119,7 +122,10 @@ impl ReadAhead {
         let to = newest.block.number.min(position.number + max_blocks);
         // The newest is here already.
         let asked_to = to.min(newest.block.number - 1);
-        let numbers: Vec<u64> = (from..=asked_to).collect();
+        let mut numbers: Vec<u64> = (from..=asked_to).collect();
+        if std::mem::take(&mut self.has_gap) {
+            numbers.truncate(self.headers_per_question);
+        }
         let questions: Vec<_> =
             numbers.chunks(self.headers_per_question).map(|numbers| reader.headers(numbers)).collect();
         let mut answers = stream::iter(questions).buffered(QUESTIONS_AT_ONCE);
@@ -133,7 +139,12 @@ impl ReadAhead {
             };
             self.headers_per_question = (self.headers_per_question * 2).min(MAX_HEADERS_PER_QUESTION);
             for header in headers {
-                let Some(header) = header else { return (false, None) };
+                let Some(header) = header else {
+                    // A newest block that is far away may be made up: the rest is not asked for.
+                    self.headers_per_question = (self.headers_per_question / 2).max(1);
+                    self.has_gap = true;
+                    return (false, None);
+                };
                 if !self.push(position, header) {
                     return (true, None);
                 }
@@ -224,11 +235,15 @@ impl ReadAhead {
 }
 
 /// The logs of blocks in a row that share a filter, or what went wrong.
+#[derive(Default)]
 pub(super) struct LogsRead {
     /// For each block that could be read its logs.
     pub(super) logs: Vec<(BlockRef, Vec<LogEvent>)>,
     /// The first block that the chain does not have any more.
     pub(super) replaced: Option<u64>,
+    /// Why blocks that were asked about one by one could not be read.
+    pub(super) failed: Vec<(BlockRef, ChainError)>,
+    /// Why others could not be read.
     pub(super) error: Option<ChainError>,
 }
 
@@ -244,10 +259,11 @@ pub(super) async fn read_logs(
     let questions: Vec<_> =
         headers.chunks(size).map(|headers| read_run(reader, headers, filter, blooms)).collect();
     let answers: Vec<LogsRead> = stream::iter(questions).buffered(QUESTIONS_AT_ONCE).collect().await;
-    let mut read = LogsRead { logs: Vec::new(), replaced: None, error: None };
+    let mut read = LogsRead::default();
     for answer in answers {
         read.logs.extend(answer.logs);
         read.replaced = read.replaced.or(answer.replaced);
+        read.failed.extend(answer.failed);
         read.error = read.error.or(answer.error);
     }
     read
@@ -260,7 +276,7 @@ async fn read_run(
     filter: &LogFilter,
     blooms: &BloomTrust,
 ) -> LogsRead {
-    let mut read = LogsRead { logs: Vec::new(), replaced: None, error: None };
+    let mut read = LogsRead::default();
     let (asked, excluded): (Vec<&Header>, Vec<&Header>) =
         headers.iter().partition(|header| blooms.must_ask(header, filter));
     let silent = |header: &&Header| (header.block.block_ref(), Vec::new());
@@ -288,8 +304,13 @@ impl LogsRead {
     fn take(&mut self, header: &Header, answer: Result<Vec<LogEvent>, ChainError>) {
         match answer {
             Ok(logs) => self.logs.push((header.block.block_ref(), logs)),
-            Err(error) => self.error = Some(error),
+            Err(error) => self.failed.push((header.block.block_ref(), error)),
         }
+    }
+
+    /// Whether everything was read.
+    pub(super) fn is_whole(&self) -> bool {
+        self.failed.is_empty() && self.error.is_none()
     }
 
     /// Takes an answer by number apart. A log of another block at the same height shows that

@@ -44,20 +44,27 @@ impl Follower {
             return Ok(Followed::Idle);
         }
         let blocks = BlockRange { from, to };
-        let logs = self.logs_again(blocks, &routing).await.inspect_err(|_| {
+        let answers = self.logs_again(blocks, &routing).await.inspect_err(|_| {
             // Whatever the endpoint fails at, it may be less than that that it can do.
             self.look_blocks = (blocks.count() / 2).max(1);
         })?;
         self.look_blocks = self.look_blocks.saturating_mul(2);
-        let found = routing.sorted(&logs);
-        let mut differing =
-            compare::differing_blocks(&*chain.store, chain.options.chain, &routing, blocks, &found).await?;
+        let mut differing = BTreeSet::new();
+        for logs in answers {
+            let found = routing.sorted(&logs);
+            let (store, id) = (&*chain.store, chain.options.chain);
+            differing.extend(compare::differing_blocks(store, id, &routing, blocks, &found).await?);
+        }
         // What is too much for one look is left to the next one.
         let next = differing.iter().nth(MAX_MENDED_BLOCKS).copied();
         let blocks = BlockRange { from, to: next.map_or(to, |next| next - 1) };
         differing.retain(|block| *block <= blocks.to);
         let end = chain.reader.header(BlockTag::Number(blocks.to)).await?;
         let Some(end) = end else { return Ok(Followed::Idle) };
+        if !differing.is_empty() && Doubts::read(&*chain.store, &chain.names.doubts).await?.is_full() {
+            // Whatever is found now could not be asked about again: it waits for those before it.
+            return Ok(Followed::Idle);
+        }
         let found = self.settle_differing(step, &routing, blocks, &differing).await?;
         let (mut writes, mended) = (found.writes, found.mended);
         // The chain may have been reorganised past what is final while it was looked at:
@@ -74,17 +81,30 @@ impl Follower {
         Ok(Followed::Rechecked { blocks: blocks.count(), mended })
     }
 
-    /// The logs of some blocks. One that is too large for a range of its own was had by its
-    /// hash before.
-    async fn logs_again(&self, blocks: BlockRange, routing: &Routing) -> Result<Vec<LogEvent>, ChainError> {
+    /// The logs of some blocks, as each endpoint has them: what is stored came from one of
+    /// them, which would say the same again. A block that is too large for a range of its own
+    /// was had by its hash before.
+    async fn logs_again(
+        &self,
+        blocks: BlockRange,
+        routing: &Routing,
+    ) -> Result<Vec<Vec<LogEvent>>, ChainError> {
         let reader = &*self.chain.reader;
-        match reader.logs(LogSpan::Range(blocks), &routing.filter).await {
-            Err(ChainError { kind: ChainErrorKind::RangeTooLarge { .. }, .. }) if blocks.count() == 1 => {
+        let (mut answers, mut failed) = (Vec::new(), None);
+        for one in reader.logs_from_each(LogSpan::Range(blocks), &routing.filter).await {
+            match one.answer {
+                Ok(logs) => answers.push(logs),
+                Err(error) => failed = Some(error),
+            }
+        }
+        match failed {
+            _ if !answers.is_empty() => Ok(answers),
+            Some(ChainError { kind: ChainErrorKind::RangeTooLarge { .. }, .. }) if blocks.count() == 1 => {
                 let header = reader.header(BlockTag::Number(blocks.from)).await?;
                 let header = header.ok_or_else(|| unknown(blocks.from))?;
-                reader.block_logs(&header, &routing.filter).await
+                Ok(vec![reader.block_logs(&header, &routing.filter).await?])
             }
-            answer => answer,
+            failed => Err(failed.unwrap_or_else(|| unknown(blocks.from))),
         }
     }
 

@@ -184,7 +184,11 @@ impl Verifier {
         record.follow_plan(&plan);
         record.release_settled();
         let Some(work) = self.next_work(&plan, &record).await? else { return Ok(VerifyStep::Idle) };
-        if !self.budget.allows(chain.requests.load(Ordering::Relaxed), self.reader.count(), work.cost()) {
+        // What is known to be false is mended whatever that takes.
+        let is_free = matches!(work, Work::Recollect(_) | Work::AskAgain(_));
+        if !is_free
+            && !self.budget.allows(chain.requests.load(Ordering::Relaxed), self.reader.count(), work.cost())
+        {
             return Ok(VerifyStep::OverBudget);
         }
         self.work(Step { lease, plan, record }, work).await

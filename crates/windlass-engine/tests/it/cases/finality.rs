@@ -6,7 +6,7 @@ use windlass_core::finality::Finality;
 use windlass_core::reader::ChainErrorKind;
 use windlass_core::row_query::{Comparison, Condition, Place};
 use windlass_core::table::Value;
-use windlass_engine::collect::sight::Sight;
+use windlass_engine::collect::sight::{KnownFinal, Sight};
 
 use super::scripted::Scripted;
 use super::stage::{Orders, Stage, with_finality};
@@ -20,7 +20,9 @@ async fn where_a_chain_stands_is_told_by_tag_or_by_depth() {
     chain.mine(20, 0);
     let reader = Scripted::new(Arc::new(Endpoint::new(chain.clone(), 0)));
     let reader = &reader;
-    let stands = |finality| async move { Sight::look(reader, finality, None).await.map(|(sight, _)| sight) };
+    let stands = |finality| async move {
+        Sight::look(reader, finality, KnownFinal::NOTHING).await.map(|(sight, _)| sight)
+    };
     for (finality, block) in [
         (Finality::Finalized, 15),
         (Finality::Safe, 15),

@@ -174,6 +174,8 @@ on_both_stores! {
         a_row_that_one_endpoint_denies_is_kept
         a_row_that_two_endpoints_deny_is_removed
         a_row_that_the_receipts_deny_is_removed
+        one_endpoint_alone_replaces_no_rows_of_another_block
+        one_endpoint_of_two_makes_nothing_final
         rows_of_another_block_are_replaced_where_all_logs_give_the_bloom
         an_answer_by_hash_with_another_number_stores_nothing
         times_at_the_head_are_those_of_the_header

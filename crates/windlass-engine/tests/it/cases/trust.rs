@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use alloy_primitives::B256;
-use windlass_core::chain::BlockRef;
+use windlass_core::chain::{BlockHeader, BlockRef};
 use windlass_core::event::LogEvent;
-use windlass_core::reader::{ChainError, ChainErrorKind, LogSpan};
+use windlass_core::reader::{ChainError, ChainErrorKind, Header, LogSpan};
 use windlass_core::table::RowHead;
 use windlass_engine::collect::doubts::Doubt;
 use windlass_engine::collect::error::CollectError;
@@ -154,7 +154,8 @@ pub(super) async fn a_row_that_the_receipts_deny_is_removed(kind: Kind) {
 pub(super) async fn rows_of_another_block_are_replaced_where_all_logs_give_the_bloom(kind: Kind) {
     let stage = Stage::new(kind, 3).await;
     stage.mine_up_to(HEAD);
-    let mut collector = stage.collector("a", &Orders::default());
+    let panel = Arc::new(Panel::new(vec![stage.reader.clone(), another(&stage)]));
+    let mut collector = stage.collector_reading("a", &Orders::default(), panel);
     collector.follow().await;
     stage.reader.tamper(|_, logs| {
         let rehashed = |log: LogEvent| match log.block.number {
@@ -235,5 +236,60 @@ pub(super) async fn a_doubtful_block_that_no_endpoint_serves_holds_up_no_other(k
     stage.reader.tell_receipts();
     stage.clock.advance_ms(600_000);
     collector.settle().await;
+    stage.assert_complete(&Orders::default()).await;
+}
+
+/// One endpoint alone, which had other hashes before than it has now: nobody can tell which are
+/// right.
+pub(super) async fn one_endpoint_alone_replaces_no_rows_of_another_block(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.mine_up_to(HEAD);
+    let mut collector = stage.collector("a", &Orders::default());
+    collector.follow().await;
+    stage.reader.tamper(|_, logs| {
+        let rehashed = |log: LogEvent| match log.block.number {
+            number @ 50..60 => LogEvent { block: BlockRef { number, hash: B256::repeat_byte(7) }, ..log },
+            _ => log,
+        };
+        logs.into_iter().map(rehashed).collect()
+    });
+    collector.work_off().await;
+    let before = stage.rows().await;
+    stage.reader.be_honest();
+    collector.settle().await;
+    assert_eq!(stage.rows().await[..60], before[..60]);
+    assert_eq!(stage.doubts().await.count(), 10);
+}
+
+/// One of two names a final block that is not there, or is on no chain of the other's.
+pub(super) async fn one_endpoint_of_two_makes_nothing_final(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.mine_up_to(HEAD);
+    let liar = another(&stage);
+    let panel = Arc::new(Panel::new(vec![stage.reader.clone(), liar.clone()]));
+    let mut collector = stage.collector_reading("a", &Orders::default(), panel);
+    collector.settle().await;
+    let known = stage.sight().await.expect("a sight").finalized;
+    liar.tamper_headers(|header| {
+        let number = header.block.number + (1 << 33);
+        Header { block: BlockHeader { number, hash: B256::repeat_byte(7), ..header.block }, ..header }
+    });
+    stage.mine(&[1_000]);
+    collector.settle().await;
+    assert_eq!(stage.position().await, i64::try_from(stage.chain.head()).ok(), "the head goes on");
+    liar.tamper_headers(|header| Header {
+        block: BlockHeader { hash: B256::repeat_byte(7), ..header.block },
+        ..header
+    });
+    stage.mine(&[1_001]);
+    collector.settle().await;
+    assert_eq!(stage.position().await, i64::try_from(stage.chain.head()).ok(), "the head goes on");
+    let held = stage.sight().await.expect("a sight").finalized;
+    assert!(held.number <= known.number + 1, "{held:?}");
+    liar.be_honest();
+    stage.mine(&[1_002]);
+    collector.settle().await;
+    let now = stage.sight().await.expect("a sight").finalized;
+    assert_eq!(now.number, stage.chain.finalized());
     stage.assert_complete(&Orders::default()).await;
 }

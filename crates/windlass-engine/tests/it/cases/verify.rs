@@ -107,7 +107,8 @@ async fn found_and_mended(
     let stage = Stage::new(kind, 3).await;
     stage.reader.tamper(in_past(lie));
     let orders = orders(mode);
-    let collector = collected(&stage, &orders, stage.reader.clone()).await;
+    let panel = Arc::new(Panel::new(vec![stage.reader.clone(), another(&stage)]));
+    let collector = collected(&stage, &orders, panel).await;
     stage.reader.be_honest();
     let (mended, _) = verify(&collector, 7).await;
     assert!(mended > 0);

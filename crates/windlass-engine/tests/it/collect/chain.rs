@@ -227,6 +227,7 @@ impl State {
             block: BlockHeader { number, hash, parent_hash, timestamp_s },
             logs_bloom: Box::new(bloom),
             receipts_root: keccak256(hash),
+            is_hash_proven: true,
         };
         let block = SimBlock { header, logs };
         self.by_hash.insert(hash, block.clone());

@@ -171,7 +171,12 @@ impl ChainReader for Direct {
             parent_hash: read(&value["parentHash"]),
             timestamp_s: number(&value["timestamp"]),
         };
-        Ok(Some(Header { block, logs_bloom: Box::new(Bloom::ZERO), receipts_root: B256::ZERO }))
+        Ok(Some(Header {
+            block,
+            logs_bloom: Box::new(Bloom::ZERO),
+            receipts_root: B256::ZERO,
+            is_hash_proven: false,
+        }))
     }
 
     async fn logs(&self, span: LogSpan, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {

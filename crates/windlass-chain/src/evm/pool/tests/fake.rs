@@ -156,7 +156,7 @@ pub(super) fn header(number: u64) -> Header {
     let hash = |number: u64| B256::left_padding_from(&number.to_be_bytes());
     let parent_hash = hash(number.saturating_sub(1));
     let block = BlockHeader { number, hash: hash(number), parent_hash, timestamp_s: number };
-    Header { block, logs_bloom: Box::new(Bloom::ZERO), receipts_root: B256::ZERO }
+    Header { block, logs_bloom: Box::new(Bloom::ZERO), receipts_root: B256::ZERO, is_hash_proven: false }
 }
 
 /// A block by number and hash.
