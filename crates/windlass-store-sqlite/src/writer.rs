@@ -101,7 +101,7 @@ impl Writer {
         is_there: impl FnOnce(&Tx<'_>) -> StoreResult<bool> + Send + 'static,
         work: impl FnOnce(&Tx<'_>) -> StoreResult<T> + Send + 'static,
     ) -> StoreResult<T> {
-        let claim = move |thread: &mut WriterThread| match thread.read(is_there)? {
+        let claim = move |thread: &mut WriterThread| match thread.read_of_file(is_there)? {
             true => thread.transact(Mode::Claim, work),
             false => Ok(T::default()),
         };

@@ -161,6 +161,12 @@ impl WriterThread {
         work(&Tx::new(&self.connection, self.clock.now(), &self.instances))
     }
 
+    /// The same, if the file is still the one that was opened.
+    pub(crate) fn read_of_file<T>(&mut self, work: impl FnOnce(&Tx<'_>) -> StoreResult<T>) -> StoreResult<T> {
+        self.identity.check()?;
+        self.read(work)
+    }
+
     /// Folds the write-ahead log into the database.
     pub(crate) fn checkpoint(&mut self) -> StoreResult<()> {
         self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).translate()
