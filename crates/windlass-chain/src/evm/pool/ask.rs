@@ -27,15 +27,6 @@ struct Outcome<'a, A> {
 impl Inner {
     /// Asks one member after another, until one answers and knows.
     pub(super) async fn ask<Q: Question>(&self, question: &Q) -> Result<Q::Answer, ChainError> {
-        self.ask_counting(question).await.map(|(answer, _)| answer)
-    }
-
-    /// The same, with how many answered that they do not know. One that does not have the
-    /// block has not answered.
-    pub(super) async fn ask_counting<Q: Question>(
-        &self,
-        question: &Q,
-    ) -> Result<(Q::Answer, usize), ChainError> {
         let mut tried = Tried::default();
         while tried.count < MAX_TRIES {
             let Some(turn) = self.turn(question, &tried.places).await? else { break };
@@ -43,12 +34,11 @@ impl Inner {
             let (first, second) = self.attempt(question, turn, &mut tried.places).await;
             for outcome in [Some(first), second].into_iter().flatten() {
                 if let Some(answer) = self.take_note(question, &mut tried, outcome) {
-                    return Ok((answer, tried.unsure));
+                    return Ok(answer);
                 }
             }
         }
-        let unsure = tried.unsure;
-        tried.conclude().map(|answer| (answer, unsure)).map_err(|error| self.named_by_rate(error))
+        tried.conclude().map_err(|error| self.named_by_rate(error))
     }
 
     /// A refusal in words of its own, of an endpoint that is known to refuse what is too much
@@ -244,8 +234,6 @@ struct Tried<A> {
     refused: Vec<(usize, Instant)>,
     /// Who did not know, or does not have the block.
     ignorant: Vec<usize>,
-    /// How many answered that they do not know.
-    unsure: usize,
     /// The best answer that does not know all.
     unknown: Option<A>,
     error: Option<ChainError>,
@@ -260,7 +248,6 @@ impl<A> Default for Tried<A> {
             count: 0,
             refused: Vec::new(),
             ignorant: Vec::new(),
-            unsure: 0,
             unknown: None,
             error: None,
             behind: None,
@@ -271,7 +258,6 @@ impl<A> Default for Tried<A> {
 impl<A> Tried<A> {
     fn unknown<Q: Question<Answer = A>>(&mut self, question: &Q, place: usize, answer: A) {
         self.count += 1;
-        self.unsure += 1;
         self.ignorant.push(place);
         match &self.unknown {
             Some(before) if !question.is_better(before, &answer) => {}

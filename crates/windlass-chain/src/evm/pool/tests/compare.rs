@@ -5,7 +5,9 @@ use std::time::Duration;
 use alloy_primitives::Bloom;
 use tokio::time::advance;
 use windlass_core::range::BlockRange;
-use windlass_core::reader::{AnswerFault, BlockTag, ChainReader, FalseAnswer, Header, LogFilter, LogSpan};
+use windlass_core::reader::{
+    AnswerFault, BlockTag, ChainErrorKind, ChainReader, FalseAnswer, Header, LogFilter, LogSpan,
+};
 
 use super::fake::{self, Fault, block};
 use super::pool;
@@ -85,6 +87,18 @@ async fn logs_of_blocks_that_lack_some_are_asked_of_another() {
     assert!(fakes.iter().all(|fake| fake.asked() > 0));
     assert_eq!(pool.status().iter().filter(|status| status.logs_set_aside_ms.is_some()).count(), 0);
     assert!(pool.logs_of_blocks(&[], &LogFilter::default()).await.expect("nothing").is_empty());
+}
+
+/// Several endpoints may be behind at once: that none has logs of a block whose bloom has some is
+/// no answer.
+#[tokio::test(start_paused = true)]
+async fn endpoints_that_have_no_logs_against_the_bloom_do_not_confirm_each_other() {
+    let (pool, fakes) = pool(3);
+    let mut header = fake::header(12);
+    *header.logs_bloom = Bloom::repeat_byte(0xff);
+    let error = pool.block_logs(&header, &LogFilter::default()).await.expect_err("no answer");
+    assert_eq!(error.kind, ChainErrorKind::UnknownBlock, "{error}");
+    assert!(fakes.iter().all(|fake| fake.asked() > 0));
 }
 
 #[tokio::test(start_paused = true)]
