@@ -69,6 +69,19 @@ pub struct RpcLog {
 }
 
 impl RpcLog {
+    /// One of which nothing was read yet.
+    pub(crate) fn empty() -> Self {
+        Self {
+            block: BlockRef { number: 0, hash: B256::ZERO },
+            log_index: 0,
+            timestamp_s: None,
+            transaction_hash: B256::ZERO,
+            address: Address::ZERO,
+            topics: Topics::default(),
+            data: Bytes::new(),
+        }
+    }
+
     /// The log as it is stored, with the chain and its block's time.
     pub fn into_event(self, chain: ChainId, timestamp_s: u64) -> LogEvent {
         LogEvent {
@@ -91,16 +104,7 @@ mod tests {
     /// Ten thousand logs are moved where they are, not into new memory.
     #[test]
     fn logs_become_events_in_place() {
-        let log = RpcLog {
-            block: BlockRef { number: 1, hash: B256::ZERO },
-            log_index: 0,
-            timestamp_s: None,
-            transaction_hash: B256::ZERO,
-            address: Address::ZERO,
-            topics: Topics::default(),
-            data: Bytes::new(),
-        };
-        let logs = vec![log; 10];
+        let logs = vec![RpcLog::empty(); 10];
         let place = logs.as_ptr().cast::<u8>();
         let chain = ChainId::new(1).expect("an id");
         let events: Vec<LogEvent> = logs.into_iter().map(|log| log.into_event(chain, 1)).collect();

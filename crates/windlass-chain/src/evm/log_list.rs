@@ -6,10 +6,9 @@
 
 use std::fmt;
 
-use alloy_primitives::{Address, B256, Bytes};
+use alloy_primitives::Bytes;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use windlass_core::chain::BlockRef;
 use windlass_core::event::{MAX_TOPICS, Topics};
 
 use super::hex::{FillHex, Hex, Storable};
@@ -36,7 +35,7 @@ impl<'de> Visitor<'de> for ListVisitor {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<RpcLog>, A::Error> {
         let (mut logs, mut data, mut data_ends) = (Vec::new(), Vec::new(), Vec::new());
         loop {
-            let log = logs.push_mut(empty_log());
+            let log = logs.push_mut(RpcLog::empty());
             if seq.next_element_seed(LogPlace { log, data: &mut data })?.is_none() {
                 logs.pop();
                 break;
@@ -50,18 +49,6 @@ impl<'de> Visitor<'de> for ListVisitor {
             start = end;
         }
         Ok(logs)
-    }
-}
-
-fn empty_log() -> RpcLog {
-    RpcLog {
-        block: BlockRef { number: 0, hash: B256::ZERO },
-        log_index: 0,
-        timestamp_s: None,
-        transaction_hash: B256::ZERO,
-        address: Address::ZERO,
-        topics: Topics::default(),
-        data: Bytes::new(),
     }
 }
 
@@ -213,6 +200,7 @@ impl<'de> Visitor<'de> for TopicsPlace<'_> {
 
 #[cfg(test)]
 mod tests {
+    use alloy_primitives::{Address, B256};
     use windlass_core::chain::ChainId;
 
     use super::*;

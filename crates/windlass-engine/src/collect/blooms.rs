@@ -12,13 +12,13 @@
 
 use std::sync::atomic::Ordering;
 
-use alloy_primitives::{Bloom, BloomInput};
 use serde::{Deserialize, Serialize};
 use windlass_core::event::LogEvent;
 use windlass_core::reader::{Header, LogFilter};
 
 use super::chain::CollectedChain;
 use super::error::CollectError;
+use super::evidence::{BloomFit, has_room};
 use super::ledger;
 use super::verify::record::Verified;
 
@@ -76,7 +76,7 @@ impl BloomTrust {
 
     /// Learns from logs of a block, whichever they are. Says whether that is news.
     pub(in crate::collect) fn saw(&mut self, header: &Header, logs: &[LogEvent]) -> bool {
-        let missing = logs.iter().any(|log| !has(&header.logs_bloom, log));
+        let missing = logs.iter().any(|log| !has_room(&header.logs_bloom, log));
         let is_news = missing && !self.is_incomplete;
         self.is_incomplete |= missing;
         is_news
@@ -87,7 +87,7 @@ impl BloomTrust {
         if self.saw(header, logs) {
             return true;
         }
-        let is_exact = !logs.is_empty() && bloom_of(logs) == *header.logs_bloom;
+        let is_exact = !logs.is_empty() && BloomFit::of(&header.logs_bloom, logs) == BloomFit::Exact;
         if is_exact && self.wants_proof() {
             self.exact += 1;
             return true;
@@ -96,19 +96,9 @@ impl BloomTrust {
     }
 }
 
-fn has(bloom: &Bloom, log: &LogEvent) -> bool {
-    let has = |value: &[u8]| bloom.contains_input(BloomInput::Raw(value));
-    has(&log.address[..]) && log.topics.as_slice().iter().all(|topic| has(&topic[..]))
-}
-
-fn bloom_of(logs: &[LogEvent]) -> Bloom {
-    let mut bloom = Bloom::default();
-    logs.iter().for_each(|log| bloom.accrue_raw_log(log.address, log.topics.as_slice()));
-    bloom
-}
-
 #[cfg(test)]
 mod tests {
+    use alloy_primitives::Bloom;
     use windlass_core::chain::{Address, B256, BlockHeader, BlockRef, Bytes, ChainId};
     use windlass_core::event::Topics;
 
@@ -125,6 +115,12 @@ mod tests {
             topics: Topics::new(&[B256::repeat_byte(byte)]).expect("few"),
             data: Bytes::new(),
         }
+    }
+
+    fn bloom_of(logs: &[LogEvent]) -> Bloom {
+        let mut bloom = Bloom::default();
+        logs.iter().for_each(|log| bloom.accrue_raw_log(log.address, log.topics.as_slice()));
+        bloom
     }
 
     fn header(logs: &[LogEvent]) -> Header {

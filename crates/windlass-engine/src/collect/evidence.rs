@@ -4,9 +4,10 @@
 //! replaced only by logs that are proven: its receipts hash to the root in its header; or two
 //! endpoints agree; or all logs of the block give the header's bloom, and what is stored is of
 //! another block. Times are the header's. A header that only one endpoint has proves that only
-//! if it hashes to the hash that is stored: else it may be made up as a whole. Logs that are only added must be the header's block's by
-//! hash and have room in its bloom. Everything else is doubtful: it is reported, kept, and
-//! asked again later; `audit --repair` takes an endpoint's word where a person decides so.
+//! if it hashes to the hash that is stored: else it may be made up as a whole. Logs that are
+//! only added must be the header's block's by hash and have room in its bloom. Everything else
+//! is doubtful: it is reported, kept, and asked again later; `audit --repair` takes an
+//! endpoint's word where a person decides so.
 //!
 //! | file | what it holds |
 //! | --- | --- |

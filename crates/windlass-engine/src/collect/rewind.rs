@@ -116,6 +116,8 @@ impl CollectedChain {
         Ok(vec![
             reset(&self.names.head, position, target),
             Write::Retract { chain: self.options.chain, from_block },
+            // What was final may be so no longer: whoever goes on asks anew.
+            Write::PutState { key: self.names.sight.clone(), value: None },
             Write::PutState { key: self.names.generation.clone(), value: generation },
             Write::PutState { key: self.names.halt.clone(), value: None },
             Write::Publish(vec![self.message(REMOVED, &fact)]),

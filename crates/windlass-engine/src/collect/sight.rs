@@ -78,6 +78,8 @@ async fn confirmed(
     told: Vec<EndpointAnswer<Option<Header>>>,
     last: Option<BlockHeader>,
 ) -> Result<Option<BlockHeader>, ChainError> {
+    // A chain that does not reach it is another one than it was known of.
+    let last = last.filter(|last| last.number <= newest.block.number);
     let (is_alone, mut failed, mut headers) = (told.len() < 2, None, Vec::new());
     for one in told {
         match one.answer {
