@@ -2,10 +2,11 @@
 //!
 //! Providers differ in how many calls they take in one message, and some take one. A
 //! message that is refused is followed by one of half the length; the length that went
-//! through is kept as long as the client lives.
+//! through is kept as long as the client lives. Where a message was too much for a rate
+//! limit the next is half as long too, and the length grows again with every good answer.
 
 use std::fmt;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::de::{Error, SeqAccess, Visitor};
@@ -23,6 +24,45 @@ pub const MAX_BATCH_CALLS: usize = 50;
 /// The most messages of one question under way at once, be they batches or single calls.
 pub const MAX_MESSAGES_AT_ONCE: usize = 4;
 
+/// How many calls go into one message.
+#[derive(Debug)]
+pub(super) struct BatchSize {
+    /// What the endpoint takes at all.
+    most: AtomicUsize,
+    /// What its rate limit let pass.
+    within_rate: AtomicUsize,
+}
+
+impl Default for BatchSize {
+    fn default() -> Self {
+        Self { most: AtomicUsize::new(MAX_BATCH_CALLS), within_rate: AtomicUsize::new(MAX_BATCH_CALLS) }
+    }
+}
+
+impl BatchSize {
+    pub(super) fn get(&self) -> usize {
+        self.most.load(Ordering::Relaxed).min(self.within_rate.load(Ordering::Relaxed)).max(1)
+    }
+
+    /// So many calls in one message are not taken.
+    fn refused(&self, calls: usize) {
+        self.most.fetch_min((calls / 2).max(1), Ordering::Relaxed);
+    }
+
+    /// So many were too much for the rate limit.
+    fn limited(&self, calls: usize) {
+        self.within_rate.fetch_min((calls / 2).max(1), Ordering::Relaxed);
+    }
+
+    /// So many were answered.
+    fn answered(&self, calls: usize) {
+        if calls >= self.get() {
+            let larger = (calls + (calls / 4).max(1)).min(MAX_BATCH_CALLS);
+            self.within_rate.fetch_max(larger, Ordering::Relaxed);
+        }
+    }
+}
+
 /// How a batch fared.
 enum Batch {
     /// The headers, in order; a call that failed alone is `None` in the outer place.
@@ -34,7 +74,7 @@ enum Batch {
 impl EvmRpc {
     /// The headers of many blocks, in the order they were asked for.
     pub async fn headers(&self, blocks: &[BlockTag]) -> Result<Vec<Option<Header>>, RpcError> {
-        let size = self.batch_calls.load(Ordering::Relaxed).max(1);
+        let size = self.batch_size.get();
         let messages: Vec<_> = blocks.chunks(size).map(|chunk| self.headers_of(chunk)).collect();
         stream::iter(messages).buffered(MAX_MESSAGES_AT_ONCE).try_concat().await
     }
@@ -43,18 +83,24 @@ impl EvmRpc {
     async fn headers_of(&self, blocks: &[BlockTag]) -> Result<Vec<Option<Header>>, RpcError> {
         let (mut headers, mut rest) = (Vec::with_capacity(blocks.len()), blocks);
         while !rest.is_empty() {
-            let size = self.batch_calls.load(Ordering::Relaxed).min(rest.len());
+            let size = self.batch_size.get().min(rest.len());
             if size < 2 {
                 headers.extend(self.one_by_one(rest).await?);
+                self.batch_size.answered(1);
                 break;
             }
             let (now, later) = rest.split_at(size);
-            match self.batch(now).await? {
+            let batch = self.batch(now).await;
+            if let Err(RpcError::RateLimited { .. }) = batch {
+                self.batch_size.limited(size);
+            }
+            match batch? {
                 Batch::Refused(error) => {
                     tracing::debug!(%error, calls = size, "a batch was refused");
-                    self.batch_calls.fetch_min(size / 2, Ordering::Relaxed);
+                    self.batch_size.refused(size);
                 }
                 Batch::Read(found) => {
+                    self.batch_size.answered(size);
                     headers.extend(self.completed(now, found).await?);
                     rest = later;
                 }

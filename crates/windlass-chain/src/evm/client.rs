@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use alloy_primitives::{Address, B256, Bytes, U256};
@@ -12,7 +12,7 @@ use windlass_core::chain::ChainId;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{BlockTag, Header, LogFilter};
 
-use super::batch::MAX_BATCH_CALLS;
+use super::batch::BatchSize;
 use super::endpoint::Endpoint;
 use super::envelope::{Answer, ErrorObject, Request};
 use super::error::RpcError;
@@ -49,8 +49,7 @@ pub struct EvmRpc {
     transport: Transport,
     /// The id of the last call.
     last_id: Arc<AtomicU64>,
-    /// How many calls the endpoint takes in one message.
-    pub(super) batch_calls: Arc<AtomicUsize>,
+    pub(super) batch_size: Arc<BatchSize>,
 }
 
 impl fmt::Debug for EvmRpc {
@@ -68,8 +67,7 @@ impl EvmRpc {
     /// A client whose requests take at most `timeout` each.
     pub fn with_timeout(url: &str, timeout: Duration) -> Result<Self, RpcError> {
         let transport = Transport::new(Endpoint::parse(url)?, timeout)?;
-        let batch_calls = Arc::new(AtomicUsize::new(MAX_BATCH_CALLS));
-        Ok(Self { transport, last_id: Arc::default(), batch_calls })
+        Ok(Self { transport, last_id: Arc::default(), batch_size: Arc::default() })
     }
 
     /// Scheme, host and port: what may be printed.

@@ -57,6 +57,29 @@ pub struct EvmReader {
     no_receipts: Arc<AtomicBool>,
 }
 
+/// Logs as an endpoint gives them.
+#[derive(Debug, Default)]
+pub(super) struct GivenLogs {
+    pub(super) logs: Vec<LogEvent>,
+    /// The blocks whose logs came without a time, which older nodes do not give. It is 0 until
+    /// [`Self::set_times`] is called.
+    pub(super) without_time: Vec<BlockRef>,
+}
+
+impl GivenLogs {
+    /// Sets the times that are missing and that these headers know.
+    pub(super) fn set_times(&mut self, headers: &[Header]) {
+        let times: HashMap<B256, u64> =
+            headers.iter().map(|header| (header.block.hash, header.block.timestamp_s)).collect();
+        self.without_time.retain(|block| !times.contains_key(&block.hash));
+        for log in self.logs.iter_mut().filter(|log| log.timestamp_s == 0) {
+            if let Some(time) = times.get(&log.block.hash) {
+                log.timestamp_s = *time;
+            }
+        }
+    }
+}
+
 impl EvmReader {
     /// A reader of a chain that the endpoint is known to serve.
     pub fn new(rpc: EvmRpc, chain: ChainId) -> Self {
@@ -105,26 +128,40 @@ impl EvmReader {
         answer
     }
 
-    /// The times of blocks whose logs came without one, a header each.
-    async fn missing_times(&self, logs: &[RpcLog]) -> Result<HashMap<B256, u64>, ChainError> {
-        let mut blocks: Vec<BlockRef> =
+    /// Logs as the endpoint gives them, with their time where it gives one.
+    pub(super) async fn logs_as_given(
+        &self,
+        span: LogSpan,
+        filter: &LogFilter,
+    ) -> Result<GivenLogs, ChainError> {
+        let mut logs = match span {
+            LogSpan::Block(block) => self.rpc.logs_by_hash(block.hash, filter).await?,
+            LogSpan::Range(range) => self.range_logs(range, filter).await?,
+        };
+        check::check(span, filter, &mut logs).map_err(|error| self.named(error))?;
+        let mut without_time: Vec<BlockRef> =
             logs.iter().filter(|log| log.timestamp_s.is_none()).map(|log| log.block).collect();
-        blocks.dedup();
-        if blocks.is_empty() {
-            return Ok(HashMap::new());
-        }
+        without_time.dedup();
+        let event = |log: RpcLog| {
+            let time = log.timestamp_s.unwrap_or_default();
+            log.into_event(self.chain, time)
+        };
+        Ok(GivenLogs { logs: logs.into_iter().map(event).collect(), without_time })
+    }
+
+    /// The headers of blocks, in their order; only those of just these blocks are taken.
+    pub(super) async fn headers_of_blocks(&self, blocks: &[BlockRef]) -> Result<Vec<Header>, ChainError> {
         let tags: Vec<BlockTag> = blocks.iter().map(|block| BlockTag::Hash(block.hash)).collect();
-        let headers = self.rpc.headers(&tags).await?;
-        let mut times = HashMap::with_capacity(blocks.len());
-        for (block, header) in blocks.into_iter().zip(headers) {
+        let mut headers = Vec::with_capacity(blocks.len());
+        for (block, header) in blocks.iter().zip(self.rpc.headers(&tags).await?) {
             let gone = || ChainError::new(ChainErrorKind::UnknownBlock, format!("block {block} is gone"));
-            let found = header.ok_or_else(|| self.named(gone()))?.block;
-            if found.block_ref() != block {
-                return Err(self.another_block(format_args!("block {block}"), found.block_ref()));
+            let found = header.ok_or_else(|| self.named(gone()))?;
+            if found.block.block_ref() != *block {
+                return Err(self.another_block(format_args!("block {block}"), found.block.block_ref()));
             }
-            times.insert(block.hash, found.timestamp_s);
+            headers.push(found);
         }
-        Ok(times)
+        Ok(headers)
     }
 
     /// A header is only taken if it is of the block that was asked for.
@@ -166,17 +203,12 @@ impl ChainReader for EvmReader {
     }
 
     async fn logs(&self, span: LogSpan, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
-        let mut logs = match span {
-            LogSpan::Block(block) => self.rpc.logs_by_hash(block.hash, filter).await?,
-            LogSpan::Range(range) => self.range_logs(range, filter).await?,
-        };
-        check::check(span, filter, &mut logs).map_err(|error| self.named(error))?;
-        let times = self.missing_times(&logs).await?;
-        let event = |log: RpcLog| {
-            let time = log.timestamp_s.or_else(|| times.get(&log.block.hash).copied()).unwrap_or_default();
-            log.into_event(self.chain, time)
-        };
-        Ok(logs.into_iter().map(event).collect())
+        let mut given = self.logs_as_given(span, filter).await?;
+        if !given.without_time.is_empty() {
+            let headers = self.headers_of_blocks(&given.without_time).await?;
+            given.set_times(&headers);
+        }
+        Ok(given.logs)
     }
 
     async fn receipts(&self, block: &BlockHeader) -> Result<Option<Receipts>, ChainError> {

@@ -84,6 +84,9 @@ pub struct SeenHead {
     pub timestamp_s: u64,
     /// Since when no newer one was seen.
     pub since: Timestamp,
+    /// When an endpoint last said that this is the newest.
+    #[serde(default)]
+    pub seen_at: Option<Timestamp>,
     /// From which age on it is old, in seconds.
     pub old_after_s: u64,
 }
@@ -186,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_head_of_the_future_is_not_old() {
-        let head = SeenHead { number: 7, timestamp_s: 100, since: at(0), old_after_s: 120 };
+        let head = SeenHead { number: 7, timestamp_s: 100, since: at(0), seen_at: None, old_after_s: 120 };
         assert_eq!((head.age_s(at(50_000)), head.is_old(at(50_000))), (0, false));
         assert_eq!((head.age_s(at(220_999)), head.is_old(at(220_999))), (120, false));
         assert!(head.is_old(at(221_000)));

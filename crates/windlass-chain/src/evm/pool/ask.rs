@@ -18,6 +18,9 @@ use super::question::Question;
 /// The most endpoints that are asked one question.
 pub const MAX_TRIES: usize = 3;
 
+/// How often they are asked, if their rate limits are all that keeps them from answering.
+const MAX_ROUNDS: u32 = 3;
+
 /// What became of a question put to one member. The turn is over when this is settled.
 struct Outcome<'a, A> {
     turn: Turn<'a>,
@@ -25,8 +28,26 @@ struct Outcome<'a, A> {
 }
 
 impl Inner {
-    /// Asks one member after another, until one answers and knows.
+    /// Asks one member after another, until one answers and knows. Where all have had too many
+    /// calls, they are asked again when they can be.
     pub(super) async fn ask<Q: Question>(&self, question: &Q) -> Result<Q::Answer, ChainError> {
+        let mut round = 1;
+        loop {
+            match self.ask_all(question).await {
+                // One of many calls is asked again in parts.
+                Err(error)
+                    if error.kind == ChainErrorKind::RateLimited
+                        && question.calls() == 1
+                        && round < MAX_ROUNDS =>
+                {
+                    round += 1;
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    async fn ask_all<Q: Question>(&self, question: &Q) -> Result<Q::Answer, ChainError> {
         let mut tried = Tried::default();
         while tried.count < MAX_TRIES {
             let Some(turn) = self.turn(question, &tried.places).await? else { break };
@@ -96,9 +117,16 @@ impl Inner {
 
     async fn put<'a, Q: Question>(&self, question: &Q, turn: Turn<'a>) -> Outcome<'a, Q::Answer> {
         let member = turn.member();
-        member.wait_for_rate(question.kind(), question.calls()).await;
+        if let Err(failure) = member.wait_for_rate(self.is_urgent(question), question.calls()).await {
+            return Outcome { turn, result: Err(failure) };
+        }
         let result = self.in_time(question, member).await;
         Outcome { turn, result }
+    }
+
+    /// Whether it goes before questions about history.
+    pub(super) fn is_urgent<Q: Question>(&self, question: &Q) -> bool {
+        question.is_urgent(self.members.iter().filter_map(|member| member.health().head()).max())
     }
 
     /// Puts the question. It is given up when the endpoint seems to hang, where that can be
@@ -267,7 +295,7 @@ impl<A> Tried<A> {
 
     fn failed(&mut self, place: usize, began: Instant, failure: Failure) {
         let error = match failure {
-            Failure::WrongChain(error) => error,
+            Failure::WrongChain(error) | Failure::TooManyCalls(error) => error,
             Failure::Behind(error) => {
                 self.ignorant.push(place);
                 self.behind = Some(error);

@@ -21,6 +21,9 @@ use super::rate::Rate;
 
 /// How many questions an endpoint gets at once at first.
 const FIRST_LIMIT: f64 = 4.0;
+/// Where all endpoints are left out, one is tried again after this, or after as long as it has
+/// asked for: nothing is gained by waiting longer.
+const LAST_RESORT_PAUSE: Duration = Duration::from_secs(3);
 /// Questions about heads may exceed the limit by so many: they are few, and must not wait
 /// behind history.
 const HEAD_RESERVE: u32 = 2;
@@ -87,6 +90,8 @@ pub(super) struct Counts {
 pub(super) struct LeftOut {
     pub(super) since: Instant,
     pub(super) until: Instant,
+    /// Until when at least, if all others are left out too.
+    last_resort: Instant,
     pub(super) kind: ChainErrorKind,
 }
 
@@ -140,6 +145,17 @@ impl Health {
         self.left_out(now).is_none()
     }
 
+    /// When it can be asked again, if it cannot now.
+    pub(super) fn back(&self, is_last_resort: bool, now: Instant) -> Option<Instant> {
+        let left_out = self.left_out(now)?;
+        let back = if is_last_resort { left_out.last_resort.min(left_out.until) } else { left_out.until };
+        (back > now).then_some(back)
+    }
+
+    pub(super) fn can_be_asked(&self, is_last_resort: bool, now: Instant) -> bool {
+        self.back(is_last_resort, now).is_none()
+    }
+
     /// Whether nothing speaks against it: it did not fail last, and is not on trial.
     pub(super) fn is_well(&self, now: Instant) -> bool {
         self.is_available(now) && self.failures == 0 && self.pauses == 0
@@ -158,8 +174,8 @@ impl Health {
         }
     }
 
-    pub(super) fn has_room(&self, kind: Kind, now: Instant) -> bool {
-        let reserve = if kind.is_about_heads() && self.proven { HEAD_RESERVE } else { 0 };
+    pub(super) fn has_room(&self, is_urgent: bool, now: Instant) -> bool {
+        let reserve = if is_urgent && self.proven { HEAD_RESERVE } else { 0 };
         self.in_flight < self.concurrency(now) + reserve
     }
 
@@ -257,8 +273,8 @@ impl Health {
         self.cut(began, now);
         let longer = 1 << self.limited_in_a_row.min(MAX_DOUBLINGS);
         self.limited_in_a_row += 1;
-        let pause = pause.max((pause * longer).min(self.longest_pause));
-        self.leave_out(pause, ChainErrorKind::RateLimited, now);
+        let longer = pause.max((pause * longer).min(self.longest_pause));
+        self.leave_out((longer, pause), ChainErrorKind::RateLimited, now);
     }
 
     /// It could not be reached, or what it said makes no sense.
@@ -314,12 +330,14 @@ impl Health {
         self.proven = false;
         // What it could take before says little about what comes back.
         (self.limit, self.fast_growth) = (1.0, true);
-        self.leave_out(pause, kind, now);
+        self.leave_out((pause, Duration::ZERO), kind, now);
     }
 
-    fn leave_out(&mut self, pause: Duration, kind: ChainErrorKind, now: Instant) {
+    /// For how long, and how much of that it has asked for.
+    fn leave_out(&mut self, (pause, asked_for): (Duration, Duration), kind: ChainErrorKind, now: Instant) {
         let until = self.left_out(now).map_or(now + pause, |before| before.until.max(now + pause));
-        self.left_out = Some(LeftOut { since: now, until, kind });
+        let last_resort = now + asked_for.max(LAST_RESORT_PAUSE);
+        self.left_out = Some(LeftOut { since: now, until, last_resort, kind });
     }
 
     /// Whether a question began after it was last left out.

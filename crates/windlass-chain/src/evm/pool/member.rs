@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use windlass_core::chain::{Bytes, ChainId};
+use windlass_core::chain::{BlockRef, Bytes, ChainId};
 use windlass_core::error::RetryAdvice;
 use windlass_core::payout::submit::{SendAnswer, TransactionChain};
-use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, LogFilter};
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, Header, LogFilter, LogSpan};
 
 use super::compare::Distrust;
 use super::health::Health;
@@ -16,12 +16,18 @@ use super::options::PoolOptions;
 use super::question::{Asked, Kind};
 use super::status::EndpointStatus;
 use crate::evm::learn::{Learned, SavedEndpoint};
-use crate::evm::reader::EvmReader;
+use crate::evm::reader::{EvmReader, GivenLogs};
 
 /// What the pool asks of an endpoint: the port, and what it has learned.
 pub(super) trait Source: TransactionChain {
     /// What it says to a transaction; an error if that could not be understood.
     fn offer<'a>(&'a self, raw: &'a Bytes) -> Asked<'a, SendAnswer>;
+    /// Logs, with their times where it gives them.
+    fn logs_as_given<'a>(&'a self, span: LogSpan, filter: &'a LogFilter) -> Asked<'a, GivenLogs>;
+    /// The headers of just these blocks, in their order.
+    fn headers_of_blocks<'a>(&'a self, blocks: &'a [BlockRef]) -> Asked<'a, Vec<Header>>;
+    /// How many calls it takes in one message, for now.
+    fn batch_size(&self) -> usize;
     /// What may be printed of it.
     fn place(&self) -> &str;
     /// Whether so many blocks are known to be refused.
@@ -39,6 +45,18 @@ pub(super) trait Source: TransactionChain {
 impl Source for EvmReader {
     fn offer<'a>(&'a self, raw: &'a Bytes) -> Asked<'a, SendAnswer> {
         Box::pin(async move { Ok(self.rpc().send_transaction(raw).await?) })
+    }
+
+    fn logs_as_given<'a>(&'a self, span: LogSpan, filter: &'a LogFilter) -> Asked<'a, GivenLogs> {
+        Box::pin(Self::logs_as_given(self, span, filter))
+    }
+
+    fn headers_of_blocks<'a>(&'a self, blocks: &'a [BlockRef]) -> Asked<'a, Vec<Header>> {
+        Box::pin(Self::headers_of_blocks(self, blocks))
+    }
+
+    fn batch_size(&self) -> usize {
+        self.rpc().batch_size.get()
     }
 
     fn place(&self) -> &str {
@@ -129,6 +147,8 @@ pub(super) enum Failure {
     WrongChain(ChainError),
     /// It was not put: the endpoint does not have the blocks yet.
     Behind(ChainError),
+    /// It was not put: the endpoint takes fewer calls at once.
+    TooManyCalls(ChainError),
 }
 
 impl From<ChainError> for Failure {
@@ -140,7 +160,10 @@ impl From<ChainError> for Failure {
 impl From<Failure> for ChainError {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Error(error) | Failure::WrongChain(error) | Failure::Behind(error) => error,
+            Failure::Error(error)
+            | Failure::WrongChain(error)
+            | Failure::Behind(error)
+            | Failure::TooManyCalls(error) => error,
         }
     }
 }
@@ -155,33 +178,50 @@ impl Member {
     }
 
     /// Waits until its rate allows so many calls. Those for heads go first: they are few,
-    /// and everything behind them has time; yet others have a turn now and then.
-    pub(super) async fn wait_for_rate(&self, kind: Kind, calls: u32) {
-        let is_head = kind.is_about_heads();
-        let _waiting = is_head.then(|| HeadWaiting::new(&self.heads_waiting));
+    /// and everything behind them has time; yet others have a turn now and then. More calls than
+    /// it takes in a second are not waited for: they would be refused as one message.
+    pub(super) async fn wait_for_rate(&self, is_urgent: bool, calls: u32) -> Result<(), Failure> {
+        let _waiting = is_urgent.then(|| HeadWaiting::new(&self.heads_waiting));
         for _ in 0..calls {
-            while let Err(wait) = self.take_call(is_head) {
+            while let Err(wait) = self.take_call(is_urgent) {
+                let per_s = self.health().rate.per_s();
+                if calls > 1 && per_s.is_some_and(|per_s| f64::from(calls) > per_s) {
+                    let message = format!("{} takes fewer than {calls} calls at once", self.name);
+                    let limited = ChainError::new(ChainErrorKind::RateLimited, message);
+                    return Err(Failure::TooManyCalls(ChainError {
+                        retry: RetryAdvice::After(Duration::ZERO),
+                        ..limited
+                    }));
+                }
                 tokio::time::sleep(wait).await;
             }
         }
+        Ok(())
     }
 
-    fn take_call(&self, is_head: bool) -> Result<(), Duration> {
+    fn take_call(&self, is_urgent: bool) -> Result<(), Duration> {
         let health = self.health();
         if health.rate.per_s().is_none() {
             return Ok(());
         }
         let heads_first = self.heads_waiting.load(Ordering::Relaxed) > 0
             && self.heads_in_a_row.load(Ordering::Relaxed) < MAX_HEADS_IN_A_ROW;
-        if !is_head && heads_first {
+        if !is_urgent && heads_first {
             return Err(YIELD_PAUSE);
         }
-        health.rate.try_take()?;
-        match is_head {
+        health.rate.try_take(is_urgent)?;
+        match is_urgent {
             true => self.heads_in_a_row.fetch_add(1, Ordering::Relaxed),
             false => self.heads_in_a_row.swap(0, Ordering::Relaxed),
         };
         Ok(())
+    }
+
+    /// How many calls it takes in one message, for now: what a rate limit allows in half a
+    /// second, since one of more is refused whole where they are counted.
+    pub(super) fn batch_size(&self) -> usize {
+        let allowed = self.health().rate.per_s().map_or(usize::MAX, |per_s| (per_s / 2.0) as usize);
+        self.source.batch_size().min(allowed).max(1)
     }
 
     /// Makes sure of the chain; costs nothing once that is done.
@@ -224,6 +264,7 @@ impl Member {
             }
             // It is alive, and whoever fell behind may catch up.
             Failure::Behind(_) => return health.answered(),
+            Failure::TooManyCalls(_) => return,
             Failure::Error(error) => {
                 match error.kind {
                     ChainErrorKind::RateLimited => {

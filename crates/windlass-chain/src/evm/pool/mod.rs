@@ -8,7 +8,8 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `question` | what can be asked, and which answers another endpoint may better |
+//! | `question`, `log_question` | what can be asked, and which answers another endpoint may better |
+//! | `batches` | questions of many calls: headers, and the times of logs that came without |
 //! | `ask` | one question: tries, hedges, and which of several errors is told |
 //! | `compare` | one question to every endpoint, and endpoints whose logs were proven false |
 //! | `pick` | who is asked next, and waiting for a turn |
@@ -20,17 +21,19 @@
 //! | `status` | what is shown |
 //!
 //! Invariants: an endpoint is asked no question before it has named the right chain, and
-//! none while it is left out; a question is put to at most [`MAX_TRIES`] endpoints and
-//! never twice to the same; hedges are a bounded share of all questions. A transaction is
+//! none while it is left out, unless all are; a question is put to at most [`MAX_TRIES`] endpoints
+//! and never twice to the same, unless all had too many calls; hedges are a bounded share of all questions. A transaction is
 //! no question: it goes to all at once, also to those that are left out, and to none twice.
 
 mod ask;
+mod batches;
 mod compare;
 mod health;
 mod hedge;
 mod knowledge;
 mod latency;
 mod latest;
+mod log_question;
 mod member;
 mod options;
 mod pick;
@@ -47,7 +50,6 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use windlass_core::chain::{Address, BlockHeader, Bytes, ChainId};
@@ -57,7 +59,6 @@ use windlass_core::reader::{
     confirmed,
 };
 
-use super::batch::{MAX_BATCH_CALLS, MAX_MESSAGES_AT_ONCE};
 use super::client::EvmRpc;
 use super::endpoint::Endpoint;
 use super::error::RpcError;
@@ -65,11 +66,10 @@ use super::reader::EvmReader;
 pub use ask::MAX_TRIES;
 use hedge::Hedges;
 use knowledge::Knowledge;
+use log_question::{AskBlockLogs, AskLogs, AskLogsOfBlocks};
 use member::{Member, Source};
 pub use options::PoolOptions;
-use question::AskLogsOfBlocks;
-use question::Question;
-use question::{AskBlockLogs, AskChainId, AskCode, AskHeader, AskHeaders, AskLogs, AskReceipts};
+use question::{AskChainId, AskCode, AskHeader, AskReceipts, Question};
 pub use status::EndpointStatus;
 
 /// The most endpoints that are named as not well.
@@ -164,13 +164,12 @@ impl ChainReader for EvmPool {
     }
 
     async fn headers(&self, numbers: &[u64]) -> Result<Vec<Option<Header>>, ChainError> {
-        let questions = numbers.chunks(MAX_BATCH_CALLS).map(|numbers| AskHeaders { numbers });
-        let asked: Vec<_> = questions.map(|question| self.inner.ask_owned(question)).collect();
-        stream::iter(asked).buffered(MAX_MESSAGES_AT_ONCE).try_concat().await
+        self.inner.headers(numbers).await
     }
 
     async fn logs(&self, span: LogSpan, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
-        self.inner.ask(&AskLogs { span, filter }).await
+        let given = self.inner.ask(&AskLogs { span, filter }).await?;
+        self.inner.with_times(given).await
     }
 
     /// None are confirmed by all logs of the block: that several endpoints have none says
@@ -209,7 +208,15 @@ impl ChainReader for EvmPool {
     }
 
     async fn logs_from_each(&self, span: LogSpan, filter: &LogFilter) -> Vec<EndpointAnswer<Vec<LogEvent>>> {
-        self.inner.ask_each(&AskLogs { span, filter }).await
+        let mut answers = Vec::new();
+        for EndpointAnswer { endpoint, answer } in self.inner.ask_each(&AskLogs { span, filter }).await {
+            let answer = match answer {
+                Ok(given) => self.inner.with_times(given).await,
+                Err(error) => Err(error),
+            };
+            answers.push(EndpointAnswer { endpoint, answer });
+        }
+        answers
     }
 
     async fn receipts_from_each(&self, block: &BlockHeader) -> Vec<EndpointAnswer<Option<Receipts>>> {

@@ -117,12 +117,13 @@ impl Inner {
             && !(0..self.members.len()).any(|place| is_left(&place) && is_trusted(&place));
         let candidates =
             || (0..self.members.len()).filter(|place| is_left(place) && (takes_all || is_trusted(place)));
-        let available = |place: &usize| self.members[*place].health().is_available(now);
+        let is_last_resort = self.is_last_resort(now);
+        let available = |place: &usize| self.members[*place].health().can_be_asked(is_last_resort, now);
         if candidates().next().is_none() {
             return Pick::NobodyLeft;
         }
         if !candidates().any(|place| available(&place)) {
-            let back = |place: usize| self.members[place].health().left_out(now).map(|left| left.until);
+            let back = |place: usize| self.members[place].health().back(is_last_resort, now);
             // Somebody who is back by now has freed a turn, or is about to.
             return candidates().filter_map(back).min().map_or(Pick::AllBusy, Pick::AllLeftOut);
         }
@@ -158,9 +159,19 @@ impl Inner {
         scored.into_iter().find_map(|(place, _)| self.take(question, place, now))
     }
 
+    /// Whether all endpoints are left out: then each is tried sooner than it would be beside others.
+    fn is_last_resort(&self, now: Instant) -> bool {
+        !self.members.iter().any(|member| member.health().is_available(now))
+    }
+
     fn take<Q: Question>(&self, question: &Q, place: usize, now: Instant) -> Option<Turn<'_>> {
+        let (is_last_resort, is_urgent) = (self.is_last_resort(now), self.is_urgent(question));
         let mut health = self.members[place].health();
-        if !health.has_room(question.kind(), now) {
+        let has_room = match health.is_available(now) {
+            true => health.has_room(is_urgent, now),
+            false => is_last_resort && health.in_flight() == 0,
+        };
+        if !has_room {
             return None;
         }
         health.admit();
@@ -183,12 +194,14 @@ impl Inner {
     /// What to say when nobody can be asked for longer than is waited.
     fn all_left_out(&self) -> ChainError {
         let now = Instant::now();
+        let is_last_resort = self.is_last_resort(now);
         let mut soonest: Option<(Duration, ChainErrorKind)> = None;
         let mut reasons = Vec::new();
         for member in &self.members {
             let health = member.health();
             let Some(left_out) = health.left_out(now) else { continue };
-            let pause = left_out.until - now;
+            let back = health.back(is_last_resort, now).unwrap_or(left_out.until);
+            let pause = back.saturating_duration_since(now);
             if soonest.is_none_or(|(shortest, _)| pause < shortest) {
                 soonest = Some((pause, left_out.kind));
             }

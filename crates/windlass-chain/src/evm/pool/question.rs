@@ -1,12 +1,11 @@
-//! What can be asked, and which answers another endpoint may better.
+//! What can be asked, and which answers another endpoint may better. Questions about logs are
+//! in `log_question`.
 
 use std::future::Future;
 use std::pin::Pin;
 
 use windlass_core::chain::{Address, B256, BlockHeader, BlockRef, Bytes, ChainId};
-use windlass_core::event::LogEvent;
-use windlass_core::range::BlockRange;
-use windlass_core::reader::{BlockTag, ChainError, Header, LogFilter, LogSpan, Receipts};
+use windlass_core::reader::{BlockTag, ChainError, Header, Receipts};
 
 use super::member::Source;
 
@@ -45,6 +44,9 @@ impl Kind {
     }
 }
 
+/// So many of the newest blocks are those that the head may not have yet.
+const URGENT_BLOCKS: u64 = 1_000;
+
 /// An answer under way, as the port gives it.
 pub(super) type Asked<'a, A> = Pin<Box<dyn Future<Output = Result<A, ChainError>> + Send + 'a>>;
 
@@ -57,6 +59,12 @@ pub(super) trait Question: Sync {
     /// How many calls it takes, as providers count them.
     fn calls(&self) -> u32 {
         1
+    }
+
+    /// Whether what follows the head waits for it, where this is the newest block that any
+    /// endpoint is known to have: it goes before whatever is about history.
+    fn is_urgent(&self, _newest: Option<u64>) -> bool {
+        self.kind().is_about_heads()
     }
 
     /// Puts it to one endpoint.
@@ -189,6 +197,10 @@ impl Question for AskHeaders<'_> {
         u32::try_from(self.numbers.len()).unwrap_or(u32::MAX)
     }
 
+    fn is_urgent(&self, newest: Option<u64>) -> bool {
+        self.needs().zip(newest).is_some_and(|(last, newest)| last.saturating_add(URGENT_BLOCKS) >= newest)
+    }
+
     fn put<'a>(&'a self, source: &'a dyn Source) -> Asked<'a, Self::Answer> {
         source.headers(self.numbers)
     }
@@ -207,161 +219,6 @@ impl Question for AskHeaders<'_> {
 
     fn needs(&self) -> Option<u64> {
         self.numbers.iter().copied().max()
-    }
-}
-
-pub(super) struct AskLogs<'a> {
-    pub(super) span: LogSpan,
-    pub(super) filter: &'a LogFilter,
-}
-
-impl AskLogs<'_> {
-    /// How long the range is, if it is one.
-    fn blocks(&self) -> Option<u64> {
-        match self.span {
-            LogSpan::Block(_) => None,
-            LogSpan::Range(range) => Some(range.to.saturating_sub(range.from).saturating_add(1)),
-        }
-    }
-}
-
-impl Question for AskLogs<'_> {
-    type Answer = Vec<LogEvent>;
-
-    fn kind(&self) -> Kind {
-        match self.span {
-            LogSpan::Block(_) => Kind::BlockLogs,
-            LogSpan::Range(_) => Kind::RangeLogs,
-        }
-    }
-
-    fn put<'a>(&'a self, source: &'a dyn Source) -> Asked<'a, Vec<LogEvent>> {
-        source.logs(self.span, self.filter)
-    }
-
-    fn needs(&self) -> Option<u64> {
-        match self.span {
-            LogSpan::Block(_) => None,
-            LogSpan::Range(range) => Some(range.to),
-        }
-    }
-
-    /// Of blocks that an endpoint does not have, it says that they hold no logs.
-    fn presumes(&self) -> Option<u64> {
-        self.needs()
-    }
-
-    fn about(&self) -> Option<B256> {
-        match self.span {
-            LogSpan::Block(block) => Some(block.hash),
-            LogSpan::Range(_) => None,
-        }
-    }
-
-    fn is_refused_by(&self, source: &dyn Source) -> bool {
-        self.blocks().is_some_and(|blocks| source.refuses(self.filter, blocks))
-    }
-
-    fn share(&self, answer: &Vec<LogEvent>, other: &dyn Source) {
-        if let Some(blocks) = self.blocks() {
-            other.observe(self.filter, blocks, answer.len() as u64);
-        }
-    }
-}
-
-/// The logs of a block whose header is known: none are no answer where its bloom has some.
-pub(super) struct AskBlockLogs<'a> {
-    pub(super) header: &'a Header,
-    pub(super) filter: &'a LogFilter,
-}
-
-impl Question for AskBlockLogs<'_> {
-    type Answer = Vec<LogEvent>;
-
-    fn kind(&self) -> Kind {
-        Kind::BlockLogs
-    }
-
-    fn put<'a>(&'a self, source: &'a dyn Source) -> Asked<'a, Vec<LogEvent>> {
-        source.logs(LogSpan::Block(self.header.block.block_ref()), self.filter)
-    }
-
-    fn is_unknown(&self, answer: &Vec<LogEvent>) -> bool {
-        answer.is_empty() && self.filter.may_match(&self.header.logs_bloom)
-    }
-
-    fn about(&self) -> Option<B256> {
-        Some(self.header.block.hash)
-    }
-
-    fn shows_false_answers(&self) -> bool {
-        true
-    }
-
-    fn contradiction(&self) -> Option<String> {
-        Some(format!("it had no logs of block {}, which has some", self.header.block.number))
-    }
-}
-
-/// The logs of blocks in a row whose headers are known, by number: a block without logs is no
-/// answer where its bloom has some.
-pub(super) struct AskLogsOfBlocks<'a> {
-    headers: &'a [Header],
-    logs: AskLogs<'a>,
-}
-
-impl<'a> AskLogsOfBlocks<'a> {
-    /// `None` if there are no blocks.
-    pub(super) fn new(headers: &'a [Header], filter: &'a LogFilter) -> Option<Self> {
-        let range = BlockRange { from: headers.first()?.block.number, to: headers.last()?.block.number };
-        Some(Self { headers, logs: AskLogs { span: LogSpan::Range(range), filter } })
-    }
-
-    /// How many blocks have no logs in the answer, although they may have some.
-    fn missing(&self, answer: &[LogEvent]) -> usize {
-        let has_logs = |header: &Header| answer.iter().any(|log| log.block.hash == header.block.hash);
-        let may_have_some = |header: &&Header| self.logs.filter.may_match(&header.logs_bloom);
-        self.headers.iter().filter(may_have_some).filter(|header| !has_logs(header)).count()
-    }
-}
-
-impl Question for AskLogsOfBlocks<'_> {
-    type Answer = Vec<LogEvent>;
-
-    fn kind(&self) -> Kind {
-        Kind::BlockLogs
-    }
-
-    fn put<'a>(&'a self, source: &'a dyn Source) -> Asked<'a, Vec<LogEvent>> {
-        self.logs.put(source)
-    }
-
-    fn is_unknown(&self, answer: &Vec<LogEvent>) -> bool {
-        self.missing(answer) > 0
-    }
-
-    fn is_better(&self, one: &Vec<LogEvent>, other: &Vec<LogEvent>) -> bool {
-        self.missing(other) < self.missing(one)
-    }
-
-    fn needs(&self) -> Option<u64> {
-        self.logs.needs()
-    }
-
-    fn presumes(&self) -> Option<u64> {
-        self.logs.presumes()
-    }
-
-    fn is_refused_by(&self, source: &dyn Source) -> bool {
-        self.logs.is_refused_by(source)
-    }
-
-    fn share(&self, answer: &Vec<LogEvent>, other: &dyn Source) {
-        self.logs.share(answer, other);
-    }
-
-    fn shows_false_answers(&self) -> bool {
-        true
     }
 }
 

@@ -2,14 +2,17 @@
 //!
 //! ```text
 //! no limit ──► refusals are a tenth of the calls ──► nine tenths of what it answered, a second
-//!    ▲                                                   │ good answers: a little more each second
-//!    └───────────────────────────────────────────────────┘
+//!    ▲                                                 ▲ │ good answers: more each second, if it is used;
+//!    │ no refusal for a long time                      │ │ slowly where it was refused last
+//!    └─────────────────────────────────────────────────┤ ▼
+//!                                                      └─ refusals: four fifths
 //! ```
 //!
 //! Single refusals among many good answers are faults, not a rate limit: they are answered
 //! by a retry, and change nothing here. A batch costs as many calls as it has members,
-//! because providers count so. `governor` holds the rate; this file decides what it is.
-//! Time is the runtime's clock, so that tests can move it.
+//! because providers count so. One of more calls than any that was answered of late may be
+//! refused for its length: it says nothing about the rate. `governor` holds the rate; this file
+//! decides what it is. Time is the runtime's clock, so that tests can move it.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
@@ -27,23 +30,39 @@ const WINDOW: Duration = Duration::from_secs(5);
 const MIN_WINDOW: Duration = Duration::from_secs(1);
 /// The most answers that are kept of the window.
 const MAX_ANSWERS: usize = 1_024;
-/// Fewer refusals say nothing about a rate.
-const MIN_REFUSALS: u32 = 3;
-/// From this share of refused calls on there is a rate limit.
-const REFUSED_SHARE: f64 = 0.1;
-/// The new rate, as a part of what was answered.
-const CUT: f64 = 0.9;
+/// Fewer refusals say nothing about a rate, as long as no limit is known …
+const FIRST_REFUSALS: u32 = 3;
+/// … and this share of all calls must be refused.
+const FIRST_REFUSED_SHARE: f64 = 0.1;
+/// How many show that the rate is still too high.
+const MIN_REFUSALS: u32 = 2;
+/// Which share does.
+const REFUSED_SHARE: f64 = 0.04;
+/// The first rate, as a part of what was answered.
+const FIRST_CUT: f64 = 0.9;
+/// Each later one, as a part of the last.
+const CUT: f64 = 0.85;
 /// How much the rate grows in a second without refusals.
-const GROWTH_PER_S: f64 = 1.05;
+const GROWTH_PER_S: f64 = 1.1;
+/// How much it grows near the rate that was refused last.
+const SLOW_GROWTH_PER_S: f64 = 1.01;
+/// What is near: so much less, or so much more.
+const NEAR: (f64, f64) = (0.75, 1.1);
 /// How much it grows where it is less than half of what the endpoint has answered before: what
 /// made it refuse everything for a while says little about the rate that it takes.
 const FAST_GROWTH_PER_S: f64 = 1.5;
+/// A rate grows only while so much of it is used: otherwise nobody knows that more would pass.
+const USED_SHARE: f64 = 0.5;
+/// A limit is forgotten when nothing was refused for this long.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(300);
 /// How long a rate that was answered is remembered: it is halved in so many seconds.
 const MEMORY_HALF_LIFE_S: f64 = 60.0;
 /// The lowest rate, in calls a second.
 const MIN_PER_S: f64 = 0.2;
 /// A rate that has grown beyond this is no limit any more.
 const MAX_PER_S: f64 = 1_000.0;
+/// The part of the rate that calls about history may use.
+const BACKGROUND_SHARE: f64 = 0.8;
 /// The limiter is made anew when the rate has changed by this part.
 const STEP: f64 = 0.1;
 /// How many calls may follow each other at once: those of half a second, and no more than this.
@@ -88,10 +107,46 @@ struct Limit {
     /// When the rate was last cut or grew.
     changed: Instant,
     cut: Instant,
+    /// The rate that was cut last.
+    refused_per_s: f64,
     /// What the limiter was made for.
     enforced_per_s: f64,
     clock: RuntimeClock,
     limiter: Limiter,
+    /// For calls that are not urgent, besides.
+    background_limiter: Limiter,
+}
+
+impl Limit {
+    fn new(per_s: f64, refused_per_s: f64, now: Instant) -> Self {
+        let clock = RuntimeClock { start: now };
+        Self {
+            per_s,
+            changed: now,
+            cut: now,
+            refused_per_s,
+            enforced_per_s: per_s,
+            clock,
+            limiter: limiter(per_s, clock),
+            background_limiter: limiter(per_s * BACKGROUND_SHARE, clock),
+        }
+    }
+
+    /// Makes the limiters anew, for the rate as it is now.
+    fn enforce(&mut self, now: Instant) {
+        let (changed, cut) = (self.changed, self.cut);
+        *self = Self { changed, cut, ..Self::new(self.per_s, self.refused_per_s, now) };
+    }
+
+    /// How much the rate grows in a second, where so much was answered before.
+    fn growth_per_s(&self, known_per_s: f64) -> f64 {
+        let near = self.refused_per_s * NEAR.0..=self.refused_per_s * NEAR.1;
+        match self.per_s {
+            per_s if per_s < known_per_s / 2.0 => FAST_GROWTH_PER_S,
+            per_s if near.contains(&per_s) => SLOW_GROWTH_PER_S,
+            _ => GROWTH_PER_S,
+        }
+    }
 }
 
 impl Rate {
@@ -100,55 +155,70 @@ impl Rate {
         self.limit.as_ref().map(|limit| limit.per_s)
     }
 
-    /// Takes the right to make one call; otherwise says how long to wait.
-    pub(super) fn try_take(&self) -> Result<(), Duration> {
+    /// Takes the right to make one call; otherwise says how long to wait. Calls that are not
+    /// urgent leave a part of the rate to those that are.
+    pub(super) fn try_take(&self, is_urgent: bool) -> Result<(), Duration> {
         let Some(limit) = &self.limit else { return Ok(()) };
-        limit.limiter.check().map_err(|not_yet| not_yet.wait_time_from(limit.clock.now()))
+        let take =
+            |limiter: &Limiter| limiter.check().map_err(|not_yet| not_yet.wait_time_from(limit.clock.now()));
+        if !is_urgent {
+            take(&limit.background_limiter)?;
+        }
+        take(&limit.limiter)
     }
 
     /// Calls were answered.
     pub(super) fn answered(&mut self, calls: u32, now: Instant) {
         self.note(Answered { at: now, calls, is_refused: false });
-        let known_per_s = self.remember(now);
+        let (used_per_s, known_per_s) = self.remember(now);
         let Some(limit) = &mut self.limit else { return };
         let quiet_s = now.duration_since(limit.changed).as_secs_f64();
         if quiet_s < MIN_WINDOW.as_secs_f64() {
             return;
         }
-        let growth = if limit.per_s < known_per_s / 2.0 { FAST_GROWTH_PER_S } else { GROWTH_PER_S };
-        limit.per_s *= growth.powf(quiet_s.min(WINDOW.as_secs_f64()));
         limit.changed = now;
-        if limit.per_s > MAX_PER_S {
+        if used_per_s >= limit.per_s * USED_SHARE {
+            limit.per_s *= limit.growth_per_s(known_per_s).powf(quiet_s.min(WINDOW.as_secs_f64()));
+        }
+        if limit.per_s > MAX_PER_S || now.duration_since(limit.cut) > FORGOTTEN_AFTER {
             self.limit = None;
         } else if limit.per_s > limit.enforced_per_s * (1.0 + STEP) {
-            self.enforce(now);
+            limit.enforce(now);
         }
     }
 
     /// Calls that began then were refused because there were too many.
     pub(super) fn refused(&mut self, calls: u32, began: Instant, now: Instant) {
-        self.note(Answered { at: now, calls, is_refused: true });
+        let longest = self.answers.iter().filter(|answer| !answer.is_refused).map(|answer| answer.calls);
+        if calls > longest.max().unwrap_or(1) {
+            return;
+        }
         // Calls that were under way together are refused together.
         if self.limit.as_ref().is_some_and(|limit| began < limit.cut) {
             return;
         }
+        self.note(Answered { at: now, calls, is_refused: true });
         let (good, refused, events) = self.counted();
         let share = f64::from(refused) / f64::from((good + refused).max(1));
-        if events < MIN_REFUSALS || share < REFUSED_SHARE {
+        let (min_refusals, min_share) = match self.limit {
+            Some(_) => (MIN_REFUSALS, REFUSED_SHARE),
+            None => (FIRST_REFUSALS, FIRST_REFUSED_SHARE),
+        };
+        if events < min_refusals || share < min_share {
             return;
         }
-        let measured = f64::from(good) / self.measured_s(now) * CUT;
-        let before = self.per_s().unwrap_or(MAX_PER_S) * CUT;
-        let per_s = measured.min(before).max(MIN_PER_S);
-        let clock = RuntimeClock { start: now };
-        let limiter = limiter(per_s, clock);
-        let limit = Limit { per_s, changed: now, cut: now, enforced_per_s: per_s, clock, limiter };
-        self.limit = Some(limit);
+        let (refused_per_s, cut) = match self.per_s() {
+            Some(per_s) => (per_s, CUT),
+            None => (f64::from(good) / self.measured_s(now), FIRST_CUT),
+        };
+        self.limit = Some(Limit::new((refused_per_s * cut).max(MIN_PER_S), refused_per_s, now));
+        // What was refused before says nothing about the new rate.
+        self.answers.retain(|answer| !answer.is_refused);
     }
 
     /// Remembers the rate that is answered now, if it is higher than what is still remembered;
-    /// gives what is.
-    fn remember(&mut self, now: Instant) -> f64 {
+    /// gives both.
+    fn remember(&mut self, now: Instant) -> (f64, f64) {
         let (good, ..) = self.counted();
         let measured = f64::from(good) / self.measured_s(now);
         let faded = self.answered_per_s.map_or(0.0, |(per_s, at)| {
@@ -157,15 +227,7 @@ impl Rate {
         if measured >= faded {
             self.answered_per_s = Some((measured, now));
         }
-        measured.max(faded)
-    }
-
-    fn enforce(&mut self, now: Instant) {
-        if let Some(limit) = &mut self.limit {
-            limit.clock = RuntimeClock { start: now };
-            limit.limiter = limiter(limit.per_s, limit.clock);
-            limit.enforced_per_s = limit.per_s;
-        }
+        (measured, measured.max(faded))
     }
 
     fn note(&mut self, answer: Answered) {
@@ -213,7 +275,7 @@ mod tests {
         let (mut good, mut refused) = (0, 0);
         let end = last + Duration::from_secs(seconds);
         while Instant::now() < end {
-            match rate.try_take() {
+            match rate.try_take(true) {
                 Err(wait) => sleep(wait).await,
                 Ok(()) => {
                     advance(Duration::from_millis(2)).await;

@@ -37,7 +37,9 @@ impl Inner {
         match said {
             Ok(answer) => answer,
             Err(Failure::Error(error)) => SendAnswer::Silent(error.message),
-            Err(Failure::WrongChain(error) | Failure::Behind(error)) => SendAnswer::Withheld(error.message),
+            Err(Failure::WrongChain(error) | Failure::Behind(error) | Failure::TooManyCalls(error)) => {
+                SendAnswer::Withheld(error.message)
+            }
         }
     }
 

@@ -251,7 +251,10 @@ impl Follower {
     async fn step_after(&mut self, look: Look) -> Result<Followed, CollectError> {
         let began = Instant::now();
         let done = self.step_inner(look).await;
-        self.chain.pulse.followed(began, done.as_ref().err());
+        // A step that asked nothing does not know whether anybody would have answered.
+        if look != Look::Nothing || !matches!(done, Ok(Followed::Idle)) {
+            self.chain.pulse.followed(began, done.as_ref().err());
+        }
         if matches!(done, Err(CollectError::Store(_))) {
             self.leased = None;
         }
@@ -263,13 +266,13 @@ impl Follower {
         let Some(lease) = self.take_lease().await? else { return Ok(Followed::NotOurs) };
         let chain = self.chain.clone();
         let (sight, newest) = self.look(look).await?;
+        let position = ledger::block(&*chain.store, &chain.names.head).await?;
+        self.polls.stored(position.map_or(sight.latest.number, |position| position.number));
         if self.is_looping {
             self.poll_next();
         }
         let plan = ledger::plan(&*chain.store, &chain.names).await?;
-        let Some(position) = ledger::block(&*chain.store, &chain.names.head).await? else {
-            return self.begin(&lease, &sight, &plan).await;
-        };
+        let Some(position) = position else { return self.begin(&lease, &sight, &plan).await };
         self.stored_up_to = position.number;
         self.prepare(plan.version).await?;
         let behind = sight.finalized.number.saturating_sub(position.number);

@@ -25,6 +25,10 @@ const MIN_INTERVAL: Duration = Duration::from_millis(50);
 const MAX_INTERVAL: Duration = Duration::from_secs(5);
 /// Until something is known of the chain.
 const FIRST_INTERVAL: Duration = Duration::from_secs(1);
+/// A follower that is behind the last poll has other questions: polls are so many times rarer …
+const BEHIND_FACTOR: u32 = 4;
+/// … from so many blocks on.
+const BEHIND_BLOCKS: u64 = 16;
 /// The weight of a new distance between two blocks.
 const WEIGHT: f64 = 0.2;
 /// A pause of the chain counts as no more than so many times the distance known.
@@ -63,6 +67,8 @@ pub(super) struct Polls {
     newest: Option<(u64, Instant)>,
     polled: Option<Instant>,
     finality_polled: Option<Instant>,
+    /// Whether many blocks that were seen are not stored.
+    is_behind: bool,
 }
 
 impl Polls {
@@ -84,7 +90,17 @@ impl Polls {
 
     /// When the next poll is due.
     pub(super) fn due(&self, now: Instant) -> Instant {
-        self.polled.map_or(now, |polled| polled + self.interval()).max(now)
+        let interval = match self.is_behind && self.configured.is_none() {
+            true => (self.interval() * BEHIND_FACTOR).min(MAX_INTERVAL),
+            false => self.interval(),
+        };
+        self.polled.map_or(now, |polled| polled + interval).max(now)
+    }
+
+    /// Blocks are stored up to this one.
+    pub(super) fn stored(&mut self, up_to: u64) {
+        let newest = self.newest.map_or(0, |(newest, _)| newest);
+        self.is_behind = newest.saturating_sub(up_to) >= BEHIND_BLOCKS;
     }
 
     /// Whether the last poll is older than that.
@@ -173,6 +189,17 @@ mod tests {
             polls.seen(&sight(100 + u64::from(hour), 100), start + Duration::from_secs(3_600) * hour);
         }
         assert_eq!(polls.interval(), MAX_INTERVAL);
+    }
+
+    #[test]
+    fn one_who_is_behind_polls_less_often() {
+        let (mut polls, start) = (Polls::new(None), Instant::now());
+        polls.seen(&sight(100, 100), start);
+        polls.start(false, start);
+        polls.stored(84);
+        assert_eq!(polls.due(start), start + Duration::from_millis(1_800));
+        polls.stored(85);
+        assert_eq!(polls.due(start), start + Duration::from_millis(450));
     }
 
     #[test]

@@ -59,6 +59,7 @@ struct Head {
     number: u64,
     timestamp_s: u64,
     since: Instant,
+    seen: Instant,
     old_after_s: u64,
 }
 
@@ -116,7 +117,7 @@ impl Pulse {
         let since = seen.head.filter(|_| !is_news).map_or(now, |head| head.since);
         let old_after_s = OLD_HEAD_S.max(block_time_s(sight).saturating_mul(OLD_HEAD_BLOCKS));
         let (number, timestamp_s) = (sight.latest.number, sight.latest_s);
-        seen.head = Some(Head { number, timestamp_s, since, old_after_s });
+        seen.head = Some(Head { number, timestamp_s, since, seen: now, old_after_s });
     }
 
     /// A step of the head that began then has come to its end, or not.
@@ -190,6 +191,7 @@ impl Pulse {
                 number: head.number,
                 timestamp_s: head.timestamp_s,
                 since: by_store(head.since),
+                seen_at: Some(by_store(head.seen)),
                 old_after_s: head.old_after_s,
             }),
             trouble: trouble

@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn an_old_head_is_shown_and_is_no_reason_to_be_woken() {
         let timestamp_s = NOW_S.unsigned_abs() - 300;
-        let head = SeenHead { number: 7, timestamp_s, since: at(-250), old_after_s: 120 };
+        let head = SeenHead { number: 7, timestamp_s, since: at(-250), seen_at: None, old_after_s: 120 };
         let old = ChainHealth { head: Some(head), ..record("a") };
         let shown = view(Some(&lease("a", 60)), Some(&old));
         assert_eq!(

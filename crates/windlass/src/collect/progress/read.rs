@@ -115,8 +115,8 @@ async fn chain(
     let seen = seen.or(sight.map(|sight| sight.latest.number).max(recorded));
     let head_age_ms = record
         .as_ref()
-        .and_then(|record| record.heard_at)
-        .map(|heard| u64::try_from(shared.now.as_ms().saturating_sub(heard.as_ms())).unwrap_or(0));
+        .and_then(|record| record.head?.seen_at)
+        .map(|seen| u64::try_from(shared.now.as_ms().saturating_sub(seen.as_ms())).unwrap_or(0));
     let head = seen.map(|seen| ledger.followed.map_or(seen, |followed| followed.max(seen)));
     let trust = trust(store, &names, &ledger).await?;
     let start = ledger.plan.collected().map(|(_, source)| source.start).min();

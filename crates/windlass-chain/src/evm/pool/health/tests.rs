@@ -24,7 +24,7 @@ impl Patient {
     fn round(&mut self, ms: u64) -> u32 {
         let began = self.now;
         let mut asked = 0;
-        while self.health.has_room(KIND, self.now) {
+        while self.health.has_room(false, self.now) {
             self.health.admit();
             asked += 1;
         }
@@ -97,7 +97,7 @@ fn a_rate_limit_halves_once_and_leaves_out_as_long_as_asked() {
     // All of those under way together are told the same.
     (0..32).for_each(|_| patient.health.limited(Duration::from_secs(7), began, patient.now));
     assert_eq!(patient.pause_ms(), 7_000);
-    assert!(!patient.health.has_room(KIND, patient.now));
+    assert!(!patient.health.has_room(false, patient.now));
     assert_eq!(patient.health.counts.limited, 32);
     patient.pass(7_000);
     assert_eq!(patient.health.concurrency(patient.now), 16);
@@ -174,12 +174,12 @@ fn one_that_always_loses_to_a_second_is_left_out_too() {
 #[test]
 fn questions_about_heads_need_not_wait_behind_history() {
     let mut patient = Patient::new();
-    while patient.health.has_room(Kind::RangeLogs, patient.now) {
+    while patient.health.has_room(false, patient.now) {
         patient.health.admit();
     }
-    assert!(patient.health.has_room(Kind::Head, patient.now));
+    assert!(patient.health.has_room(true, patient.now));
     (0..2).for_each(|_| patient.health.admit());
-    assert!(!patient.health.has_room(Kind::Head, patient.now), "but they are bounded too");
+    assert!(!patient.health.has_room(true, patient.now), "but they are bounded too");
 }
 
 #[test]

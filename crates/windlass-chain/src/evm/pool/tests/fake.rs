@@ -20,8 +20,10 @@ use windlass_core::reader::{
 };
 
 use super::Source;
+use crate::evm::MAX_BATCH_CALLS;
 use crate::evm::learn::{Learned, SavedEndpoint};
 use crate::evm::pool::question::Asked;
+use crate::evm::reader::GivenLogs;
 
 /// How an endpoint behaves.
 #[derive(Clone, Copy)]
@@ -270,6 +272,23 @@ impl Source for Fake {
             self.offered.fetch_add(1, Ordering::Relaxed);
             self.answer().await.map(|_| SendAnswer::Accepted)
         })
+    }
+
+    fn logs_as_given<'a>(&'a self, span: LogSpan, filter: &'a LogFilter) -> Asked<'a, GivenLogs> {
+        Box::pin(
+            async move { Ok(GivenLogs { logs: self.logs(span, filter).await?, ..GivenLogs::default() }) },
+        )
+    }
+
+    fn headers_of_blocks<'a>(&'a self, blocks: &'a [BlockRef]) -> Asked<'a, Vec<Header>> {
+        Box::pin(async move {
+            let numbers: Vec<u64> = blocks.iter().map(|block| block.number).collect();
+            Ok(self.headers(&numbers).await?.into_iter().flatten().collect())
+        })
+    }
+
+    fn batch_size(&self) -> usize {
+        MAX_BATCH_CALLS
     }
 
     fn place(&self) -> &str {
