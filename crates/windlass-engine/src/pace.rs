@@ -13,6 +13,8 @@ pub(crate) trait Paced: Send {
     const WHAT: &'static str;
     /// What can go wrong.
     type Error: Display + Send;
+    /// How long a step may go on after the loop was told to stop, if it can be left at any time.
+    const STOPS_WITHIN: Option<Duration> = None;
 
     /// Does one step; says how long to wait before the next one.
     fn pace(&mut self) -> impl Future<Output = Result<Duration, Self::Error>> + Send;
@@ -40,7 +42,8 @@ pub(crate) async fn step_until<P: Paced>(
     let mut told = None;
     while !shutdown.is_cancelled() {
         let mut is_idle = false;
-        let pause = match paced.pace().await {
+        let Some(step) = step_or_stop(paced, shutdown).await else { break };
+        let pause = match step {
             Ok(pause) => {
                 is_idle = !pause.is_zero();
                 told = None;
@@ -67,6 +70,22 @@ pub(crate) async fn step_until<P: Paced>(
         }
     }
     Ok(())
+}
+
+/// One step; `None` if it was left because the loop is to stop.
+async fn step_or_stop<P: Paced>(
+    paced: &mut P,
+    shutdown: &CancellationToken,
+) -> Option<Result<Duration, P::Error>> {
+    let Some(limit) = P::STOPS_WITHIN else { return Some(paced.pace().await) };
+    let stop = async {
+        shutdown.cancelled().await;
+        tokio::time::sleep(limit).await;
+    };
+    tokio::select! {
+        step = paced.pace() => Some(step),
+        () = stop => None,
+    }
 }
 
 #[cfg(test)]
@@ -106,6 +125,35 @@ mod tests {
         let ended = step_until(&mut steps, &CancellationToken::new()).await;
         assert_eq!((ended, steps.0), (Err("lasting"), 4));
         assert_eq!(begun.elapsed(), Duration::from_secs(7));
+    }
+
+    /// A step that never ends.
+    struct Endless;
+
+    impl Paced for Endless {
+        const WHAT: &'static str = "the test";
+        const STOPS_WITHIN: Option<Duration> = Some(Duration::from_secs(1));
+        type Error = &'static str;
+
+        async fn pace(&mut self) -> Result<Duration, &'static str> {
+            std::future::pending().await
+        }
+
+        fn retry(_error: &&'static str) -> RetryAdvice {
+            RetryAdvice::Never
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_step_that_can_be_left_does_not_hold_up_the_end() {
+        let (shutdown, begun) = (CancellationToken::new(), tokio::time::Instant::now());
+        let stop = async {
+            tokio::time::sleep(Duration::from_secs(9)).await;
+            shutdown.cancel();
+        };
+        let mut endless = Endless;
+        let (ended, ()) = tokio::join!(step_until(&mut endless, &shutdown), stop);
+        assert_eq!((ended, begun.elapsed()), (Ok(()), Duration::from_secs(10)));
     }
 
     /// Fails alike for a while, comes through, and fails again.

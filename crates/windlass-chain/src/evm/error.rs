@@ -12,7 +12,7 @@ const RATE_LIMIT_PAUSE: Duration = Duration::from_millis(100);
 /// How long to leave an endpoint alone after trouble that may pass.
 const TROUBLE_PAUSE: Duration = Duration::from_secs(1);
 /// However long an endpoint asks to be left alone, it is tried again after this.
-const MAX_PAUSE: Duration = Duration::from_secs(300);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// An endpoint's refusal or failure. `place` is scheme, host and port: never a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -48,9 +48,10 @@ impl Scrubber {
         Self { keys }
     }
 
-    /// The text without keys and control characters, and not too long.
+    /// The text without keys, control characters and marks that alter how the text around them
+    /// is shown, and not too long.
     pub(crate) fn scrub(&self, text: &str) -> String {
-        let shown = self.hide(text.trim()).replace(char::is_control, " ");
+        let shown = self.hide(text.trim()).replace(is_not_shown, " ");
         match shown.char_indices().nth(MAX_MESSAGE_CHARS) {
             Some((end, _)) => format!("{}…", &shown[..end]),
             None => shown,
@@ -106,6 +107,16 @@ pub(super) fn percent_decoded(piece: &str) -> String {
     url::form_urlencoded::parse(pair.as_bytes()).map(|(_, value)| value.into_owned()).collect()
 }
 
+/// Whether a character controls the terminal or the direction of the text, or cannot be seen.
+fn is_not_shown(c: char) -> bool {
+    let is_mark = matches!(
+        c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+    );
+    c.is_control() || is_mark
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,6 +132,11 @@ mod tests {
             scrub(url, "bad key hunter2 (HUNTER2), key or xswordfishx\nin v2 for me:pw, not some bare; ");
         assert_eq!(said, "bad *** *** (***), *** or x***x in v2 for ***:***, not some ***;");
         assert_eq!(scrub("https://h", &"x".repeat(1_000)).chars().count(), MAX_MESSAGE_CHARS + 1);
+    }
+
+    #[test]
+    fn marks_that_alter_the_text_around_them_are_taken_out() {
+        assert_eq!(scrub("https://h", "a\u{202e}b\u{200b}c\u{2066}d\u{1b}[1m\u{feff}e"), "a b c d [1m e");
     }
 
     #[test]

@@ -34,6 +34,14 @@ async fn backfill(pool: &EvmPool) {
     join_all(asked).await;
 }
 
+/// Asks for ranges without end, whatever becomes of them.
+async fn ask_for_history(pool: &EvmPool) {
+    let range = LogSpan::Range(BlockRange { from: 1, to: 100 });
+    loop {
+        let _ = pool.logs(range, &all_its_logs()).await;
+    }
+}
+
 #[tokio::test]
 async fn a_storm_of_429_is_not_fed() {
     let served = serve_node(node(), "429=1:30s@eth_getCode").await;
@@ -215,6 +223,46 @@ async fn a_rate_limit_is_learned_and_work_goes_on_at_that_rate() {
         let note = status.note().unwrap_or_default();
         assert!(plan.ends_with("words") || note.contains("is rate limiting"), "{plan}: {note}");
     }
+}
+
+/// A batch of more calls than the bucket holds is always refused: shorter ones are sent, and what
+/// was read is kept. History is asked for all the while, at distance and with refusals.
+#[tokio::test]
+async fn headers_pass_a_rate_limit_that_is_smaller_than_a_batch() {
+    let served = serve_node(node(), "latency=20ms..60ms,429=0.02:none,rate=30:10").await;
+    let pool = pool_of(&[&served], PoolOptions::default());
+    pool.header(BlockTag::Latest).await.expect("an answer");
+    let numbers: Vec<u64> = (9_900..10_000).collect();
+    let headers = tokio::time::timeout(FAR_TOO_LONG, pool.headers(&numbers));
+    let headers = tokio::select! {
+        headers = headers => headers.expect("in time").expect("headers"),
+        _ = join_all((0..4).map(|_| ask_for_history(&pool))) => unreachable!("history has no end"),
+    };
+    let found: Vec<u64> = headers.into_iter().flatten().map(|header| header.block.number).collect();
+    assert_eq!(found, numbers);
+}
+
+/// The headers of logs without times are many more calls than their question: they are asked for
+/// at the endpoint's rate, and the logs are kept meanwhile.
+#[tokio::test]
+async fn times_of_logs_pass_a_rate_limit() {
+    let served = serve_node(node(), "latency=20ms..60ms,reset=0.05,rate=60:20,nologtime=1").await;
+    let pool = pool_of(&[&served], PoolOptions::default());
+    let range = LogSpan::Range(BlockRange { from: 1, to: 150 });
+    let asked = tokio::time::timeout(FAR_TOO_LONG, async {
+        loop {
+            if let Ok(logs) = pool.logs(range, &all_its_logs()).await {
+                return logs;
+            }
+        }
+    });
+    let logs = asked.await.expect("in time");
+    assert_eq!(logs.len(), 150);
+    let asked = served.calls("eth_getLogs");
+    assert!(asked <= 5, "{asked}: what was read is kept while its headers are asked for");
+    let good = serve_node(node(), "").await;
+    let times = pool_of(&[&good], PoolOptions::default()).logs(range, &all_its_logs()).await.expect("logs");
+    assert_eq!(logs, times);
 }
 
 /// One of two has the header and no logs of it yet: the other's are taken, and it is named.

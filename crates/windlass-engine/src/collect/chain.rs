@@ -13,7 +13,7 @@ use windlass_core::finality::Finality;
 use windlass_core::name::{NameError, Owner};
 use windlass_core::outbox::NewMessage;
 use windlass_core::plan::{Plan, SourceId};
-use windlass_core::reader::{ChainError, ChainReader, Header};
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, Header};
 use windlass_core::retry::RetryPolicy;
 use windlass_core::store::Store;
 use windlass_core::table::Identifier;
@@ -97,6 +97,8 @@ pub struct CollectedChain {
     pub(super) has_logs_outside_blooms: AtomicBool,
     /// How it goes.
     pub(super) pulse: Arc<Pulse>,
+    /// Whether the endpoints were seen to have the last final block that is stored.
+    is_known: AtomicBool,
 }
 
 /// Why collecting a chain has stopped, for whoever asks.
@@ -139,6 +141,7 @@ impl CollectedChain {
             replanned,
             counts,
             pulse,
+            is_known: AtomicBool::new(false),
         })
     }
 
@@ -235,6 +238,29 @@ impl CollectedChain {
             Emitter::Contract(_) => None,
         });
         unknown.collect()
+    }
+
+    /// Whether the endpoints have the last final block that is stored. Those of another chain, or
+    /// of one that began anew under the same id, do not, and nothing of theirs is stored; the
+    /// follower finds out, and says so. It is asked once in a process.
+    pub(super) async fn has_stored_final_block(&self) -> Result<bool, CollectError> {
+        if self.is_known.load(Ordering::Relaxed) {
+            return Ok(true);
+        }
+        let stored: Option<Sight> = ledger::read(&*self.store, &self.names.sight).await?;
+        if let Some(Sight { finalized, .. }) = stored {
+            let found = self.reader.header(BlockTag::Number(finalized.number)).await?;
+            let unknown = || {
+                let message =
+                    format!("the endpoint does not know block {}, which is final", finalized.number);
+                ChainError::new(ChainErrorKind::UnknownBlock, message)
+            };
+            if found.ok_or_else(unknown)?.block.hash != finalized.hash {
+                return Ok(false);
+            }
+        }
+        self.is_known.store(true, Ordering::Relaxed);
+        Ok(true)
     }
 
     /// Why collecting has stopped, if it has.

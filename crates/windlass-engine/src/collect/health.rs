@@ -116,9 +116,15 @@ impl SeenHead {
         (now.as_ms().max(0).unsigned_abs() / 1_000).saturating_sub(self.timestamp_s)
     }
 
-    /// Whether a newer one should have come long ago.
+    /// For how long no newer one was seen.
+    pub fn still_s(&self, now: Timestamp) -> u64 {
+        now.as_ms().saturating_sub(self.since.as_ms()).max(0).unsigned_abs() / 1_000
+    }
+
+    /// Whether a newer one should have come long ago: by its own time, or, where the chain's clock
+    /// is ahead of ours, by ours.
     pub fn is_old(&self, now: Timestamp) -> bool {
-        self.age_s(now) > self.old_after_s
+        self.age_s(now).max(self.still_s(now)) > self.old_after_s
     }
 }
 
@@ -189,10 +195,14 @@ mod tests {
 
     #[test]
     fn a_head_of_the_future_is_not_old() {
-        let head = SeenHead { number: 7, timestamp_s: 100, since: at(0), seen_at: None, old_after_s: 120 };
+        let head =
+            SeenHead { number: 7, timestamp_s: 100, since: at(50_000), seen_at: None, old_after_s: 120 };
         assert_eq!((head.age_s(at(50_000)), head.is_old(at(50_000))), (0, false));
-        assert_eq!((head.age_s(at(220_999)), head.is_old(at(220_999))), (120, false));
-        assert!(head.is_old(at(221_000)));
+        assert_eq!((head.age_s(at(170_999)), head.is_old(at(170_999))), (70, false));
+        assert!(!SeenHead { since: at(200_000), ..head }.is_old(at(220_999)));
+        assert!(SeenHead { since: at(200_000), ..head }.is_old(at(221_000)), "by its own time");
+        let ahead = SeenHead { timestamp_s: 9_000, ..head };
+        assert_eq!((ahead.is_old(at(170_999)), ahead.is_old(at(171_000))), (false, true), "by our clock");
     }
 
     #[test]

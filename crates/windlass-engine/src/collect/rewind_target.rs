@@ -12,6 +12,7 @@ use windlass_core::table::{Identifier, Value};
 
 use super::chain::CollectedChain;
 use super::error::CollectError;
+use super::ledger;
 
 /// The most stored headers that are looked at, the lowest first.
 const MAX_HEADERS: u32 = 10_000;
@@ -25,7 +26,8 @@ struct StoredBlocks<'a> {
 
 impl CollectedChain {
     /// The newest stored block below one that is gone that the chain still has, or the block
-    /// below all that is stored. `None` while the endpoints do not say.
+    /// below the first that is collected where it has none of them. `None` while the endpoints
+    /// do not say.
     pub(super) async fn rewind_target(&self, gone: BlockRef) -> Result<Option<u64>, CollectError> {
         let stored = StoredBlocks::read(self).await?;
         match stored.newest_shared(gone.number).await {
@@ -34,8 +36,17 @@ impl CollectedChain {
                 tracing::debug!(%error, "the newest block that the chain still has could not be found");
                 Ok(None)
             }
+            Ok(None) => self.block_below_start().await,
             found => found,
         }
+    }
+}
+
+impl CollectedChain {
+    async fn block_below_start(&self) -> Result<Option<u64>, CollectError> {
+        let plan = ledger::plan(&*self.store, &self.names).await?;
+        let start = plan.collected().map(|(_, source)| source.start).min();
+        Ok(start.map(|start| start.saturating_sub(1)))
     }
 }
 
@@ -52,7 +63,8 @@ impl<'a> StoredBlocks<'a> {
         })
     }
 
-    /// The block below `gone` above which everything that is stored is gone.
+    /// The newest block below `gone` that is stored and that the chain has, if there is one. A
+    /// block of which nothing is stored says nothing: the chain may have logs there by now.
     async fn newest_shared(&self, mut gone: u64) -> Result<Option<u64>, CollectError> {
         let (mut shared, mut step) = (None, 1_u64);
         let mut low = loop {
@@ -82,8 +94,7 @@ impl<'a> StoredBlocks<'a> {
                 _ => low = middle,
             }
         }
-        // Where nothing is shared, nothing is stored below what is gone either.
-        Ok(shared.or(gone.checked_sub(1)))
+        Ok(shared)
     }
 
     /// The newest block up to a number of which something is stored.

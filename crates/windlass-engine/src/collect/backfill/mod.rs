@@ -28,6 +28,9 @@ use super::persist::persist;
 use super::routing::Routing;
 use crate::pace::{Paced, step_until};
 
+/// So many times as often as it may fail, a range may be taken from a worker that has died.
+const TAKEOVERS_PER_ATTEMPT: u32 = 10;
+
 /// What a step did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Backfilled {
@@ -73,6 +76,8 @@ pub struct Backfiller {
     /// Drawn from for the spread of delays.
     entropy: u64,
     replanned: watch::Receiver<u64>,
+    /// Cancelled when this worker is to stop.
+    shutdown: CancellationToken,
 }
 
 /// A range that this worker holds.
@@ -86,11 +91,13 @@ impl Backfiller {
     /// A worker of its own name.
     pub fn new(chain: Arc<CollectedChain>, owner: Owner) -> Self {
         let replanned = chain.replanned.subscribe();
-        Self { chain, owner, routing: None, gave_back: false, entropy: 0, replanned }
+        let shutdown = CancellationToken::new();
+        Self { chain, owner, routing: None, gave_back: false, entropy: 0, replanned, shutdown }
     }
 
     /// Steps until told to stop.
     pub async fn run(mut self, shutdown: CancellationToken) -> Result<(), CollectError> {
+        self.shutdown = shutdown.clone();
         step_until(&mut self, &shutdown).await
     }
 
@@ -105,7 +112,7 @@ impl Backfiller {
     }
 
     async fn stride(&mut self) -> Result<Backfilled, CollectError> {
-        if self.chain.halt().await?.is_some() {
+        if self.chain.halt().await?.is_some() || !self.chain.has_stored_final_block().await? {
             return Ok(Backfilled::Halted);
         }
         let plan = ledger::plan(&*self.chain.store, &self.chain.names).await?;
@@ -149,7 +156,8 @@ impl Backfiller {
             ttl: options.lease_ttl,
             max_jobs: 1,
             max_per_lane: 1,
-            max_attempts: options.retry.max_attempts,
+            // Most who took it and did not end it were stopped: that says little about the range.
+            max_attempts: options.retry.max_attempts.saturating_mul(TAKEOVERS_PER_ATTEMPT),
         };
         let store = &*self.chain.store;
         let Some(job) = persist(store, || store.claim_jobs(&claim)).await?.pop() else { return Ok(None) };

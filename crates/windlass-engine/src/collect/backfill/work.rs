@@ -9,6 +9,7 @@ use windlass_core::name::LaneKey;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{ChainError, ChainErrorKind, LogSpan};
 
+use super::hold::Held;
 use super::{Backfilled, Backfiller, Range};
 use crate::collect::block_logs;
 use crate::collect::chain::{ADDED, Fact};
@@ -25,8 +26,13 @@ const MAX_PIECES: u64 = 1_000;
 impl Backfiller {
     pub(super) async fn work(&mut self, range: Range) -> Result<Backfilled, CollectError> {
         let asked = self.chain.reader.logs(LogSpan::Range(range.blocks), &range.routing.filter);
-        let Some(answer) = self.holding(range.job.ticket, asked).await else {
-            return Ok(Backfilled::Lost { blocks: range.blocks });
+        let answer = match self.holding(range.job.ticket, asked).await {
+            Held::Answered(answer) => answer,
+            Held::Lost => return Ok(Backfilled::Lost { blocks: range.blocks }),
+            Held::Stopped => {
+                self.chain.store.release_jobs(&[range.job.ticket]).await?;
+                return Ok(Backfilled::Idle);
+            }
         };
         match answer {
             Ok(logs) if logs.len() > MAX_LOGS_PER_COMMIT && range.blocks.count() > 1 => {

@@ -68,9 +68,12 @@ pub(in crate::collect) async fn judge_block(
         judge(&accounts, is_bloom_whole, proof)
     };
     let mut judgement = judged(&voices);
-    if matches!(judgement.verdict, Verdict::Doubtful(_))
-        && let Some(voice) = ask_receipts(reader, &header, &routing.filter).await
-    {
+    // What two endpoints say alike stands; receipts are more than one endpoint's word.
+    let is_agreed = matches!(
+        judgement.verdict,
+        Verdict::Stored(Proof::TwoEndpoints) | Verdict::Replace { proof: Proof::TwoEndpoints, .. }
+    );
+    if !is_agreed && let Some(voice) = ask_receipts(reader, &header, &routing.filter).await {
         // Who says the same as the receipts is right with them.
         voices.retain(|other| other.wanted != voice.wanted);
         voices.push(voice);

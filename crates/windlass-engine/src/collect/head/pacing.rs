@@ -66,6 +66,8 @@ impl Follower {
 
 impl Paced for Follower {
     const WHAT: &'static str = "following";
+    /// An endpoint may hang; whatever was not committed is read again.
+    const STOPS_WITHIN: Option<Duration> = Some(Duration::from_secs(1));
     type Error = CollectError;
 
     async fn pace(&mut self) -> Result<Duration, CollectError> {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
 use windlass_core::commit::Write;
+use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan};
 use windlass_core::row_query::{Comparison, Condition, Place, RowOrder, RowQuery};
@@ -139,26 +140,46 @@ impl Verifier {
         }
     }
 
-    /// Whether all logs of a block, as an endpoint has them, give its bloom and are stored as
-    /// they are. What makes no sense is not.
+    /// Whether all logs of a block are stored as they are. What makes no sense is not.
     async fn is_whole(
         &self,
         routing: &Routing,
         header: &Header,
         stored: &StoredBlock,
     ) -> Result<bool, CollectError> {
-        let (all, span) = (LogFilter::default(), LogSpan::Block(header.block.block_ref()));
-        let answer = self.reader.logs(span, &all).await;
-        let logs = match answer.and_then(|logs| block_logs::checked(&header.block, &all, logs)) {
-            Ok(logs) => logs,
-            Err(ChainError { kind: ChainErrorKind::Malformed, .. }) => return Ok(false),
-            Err(error) => return Err(error.into()),
+        let logs = match self.proven_logs(header).await {
+            Some(logs) => logs,
+            None => match self.given_logs(header).await? {
+                Some(logs) => logs,
+                None => return Ok(false),
+            },
         };
-        let fit = BloomFit::of(&header.logs_bloom, &logs);
         let wanted: Vec<_> = logs.into_iter().filter(|log| routing.filter.matches(log)).collect();
         let sorted = routing.sorted(&wanted);
-        let change = stored.change(&header.block, &header.logs_bloom, (&wanted, &sorted));
-        Ok(fit != BloomFit::Lacking && change.is_none())
+        Ok(stored.change(&header.block, &header.logs_bloom, (&wanted, &sorted)).is_none())
+    }
+
+    /// All logs of a block, from receipts that hash to the root in its header. Only they have
+    /// what no bloom knows: a log's data.
+    async fn proven_logs(&self, header: &Header) -> Option<Vec<LogEvent>> {
+        let receipts = self.reader.receipts(&header.block).await.ok().flatten()?;
+        let is_proven = receipts.root == header.receipts_root;
+        let checked = || block_logs::checked(&header.block, &LogFilter::default(), receipts.logs).ok();
+        is_proven.then(checked).flatten()
+    }
+
+    /// All logs of a block, as an endpoint has them; `None` where they do not give its bloom.
+    async fn given_logs(&self, header: &Header) -> Result<Option<Vec<LogEvent>>, CollectError> {
+        let (all, span) = (LogFilter::default(), LogSpan::Block(header.block.block_ref()));
+        let answer = self.reader.logs(span, &all).await;
+        match answer.and_then(|logs| block_logs::checked(&header.block, &all, logs)) {
+            Ok(logs) => {
+                let is_lacking = BloomFit::of(&header.logs_bloom, &logs) == BloomFit::Lacking;
+                Ok((!is_lacking).then_some(logs))
+            }
+            Err(ChainError { kind: ChainErrorKind::Malformed, .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Settles suspicious blocks. A segment of which one was stored wrongly is collected again.

@@ -186,9 +186,15 @@ impl HealthLook<'_> {
             STILL_S.. => format!(", and no newer one has come for {}", human::seconds(still_s)),
             _ => String::new(),
         };
-        let age = human::seconds(head.age_s(self.now));
+        let (number, age_s) = (head.number, head.age_s(self.now));
+        let message = match age_s > head.old_after_s {
+            true => {
+                format!("the newest block {number} of its endpoints is {} old{still}", human::seconds(age_s))
+            }
+            false => format!("no newer block than {number} has come for {}", human::seconds(still_s)),
+        };
         HealthView {
-            message: Some(format!("the newest block {} of its endpoints is {age} old{still}", head.number)),
+            message: Some(message),
             code: Some(Code::ChainBehind),
             since_ms: Some(head.since),
             ..self.is(HealthState::Behind)

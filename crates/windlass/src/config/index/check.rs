@@ -265,6 +265,9 @@ mod tests {
         assert!(problem("['zebra']").contains("known here: integrator, note, fee"));
         assert!(problem("['note']").contains("`note` may be long"), "{}", problem("['note']"));
         assert!(problem("['fee', 'fee']").contains("`fee` is named twice"));
+        let events = "events = ['E(address lifiFee)']\nindex = ['lifiFee', 'lifi_fee']";
+        let twice = problems(&index(ONE, events)).pop().unwrap_or_default();
+        assert!(twice.contains("`lifi_fee` and `lifiFee` are one field"), "{twice}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! whether they can have one.
 
 use windlass_core::index::IndexSpec;
+use windlass_core::table::TableSpec;
 use windlass_core::table_index::{MAX_INDEXED_COLUMNS, is_indexable};
 
 use super::check::Trouble;
@@ -16,11 +17,21 @@ pub(super) fn trouble(spec: &IndexSpec, fields: &[String]) -> Option<Trouble> {
     }
     fields.iter().enumerate().find_map(|(place, field)| {
         let key = format!("index[{place}]");
-        if fields[..place].contains(field) {
-            return Some(Trouble::new(key, format!("`{field}` is named twice"), "name it once"));
-        }
-        wrong_field(spec, &key, field)
+        wrong_field(spec, &key, field).or_else(|| {
+            let same = fields[..place].iter().find(|other| is_same(spec, other, field))?;
+            let message = match same == field {
+                true => format!("`{field}` is named twice"),
+                false => format!("`{field}` and `{same}` are one field"),
+            };
+            Some(Trouble::new(key, message, "name it once"))
+        })
     })
+}
+
+/// Whether two names are of one field: each is known by its name in the event and in the table.
+fn is_same(spec: &IndexSpec, one: &str, other: &str) -> bool {
+    let place = |table: &TableSpec, name| table.column(name).map(|(place, _)| place);
+    spec.events.iter().all(|(_, table)| place(table, one) == place(table, other))
 }
 
 /// What is wrong with a field, if something is.

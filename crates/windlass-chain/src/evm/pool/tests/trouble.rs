@@ -133,3 +133,29 @@ async fn questions_that_nobody_waits_for_hold_no_turn() {
     code(&pool).await.expect("there is a turn");
     assert_eq!(pool.status()[0].in_flight, 0);
 }
+
+/// The network is away for minutes, and all endpoints with it: when it is back, so are they, and
+/// whatever they would have been left out for beside others does not matter.
+#[tokio::test(start_paused = true)]
+async fn where_all_are_left_out_each_is_tried_again_soon() {
+    for count in [1, 2] {
+        let (pool, fakes) = pool(count);
+        code(&pool).await.expect("code");
+        for fault in [Fault::Dead, Fault::Limited(Duration::from_millis(100))] {
+            fakes.iter().for_each(|fake| fake.manner().fault = Some(fault));
+            let start = Instant::now();
+            while start.elapsed() < Duration::from_secs(300) {
+                code(&pool).await.expect_err("all are away");
+                advance(Duration::from_millis(500)).await;
+            }
+            let asked: u64 = fakes.iter().map(|fake| fake.asked() + fake.chain_ids()).sum();
+            assert!(asked < 1_000, "{asked}: they are not asked without a pause");
+            fakes.iter().for_each(|fake| fake.manner().fault = None);
+            let back = Instant::now();
+            while code(&pool).await.is_err() {
+                advance(Duration::from_millis(100)).await;
+            }
+            assert!(back.elapsed() <= Duration::from_secs(5), "{count} endpoints: {:?}", back.elapsed());
+        }
+    }
+}
