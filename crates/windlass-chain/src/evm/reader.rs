@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::Instant;
@@ -45,6 +46,9 @@ const UNKNOWN_METHOD_WORDS: [&str; 5] = [
 ];
 /// JSON-RPC's code for it.
 const UNKNOWN_METHOD_CODE: i64 = -32601;
+
+/// How long a range may take: a smaller one is sooner there.
+const RANGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Reads one chain through one endpoint.
 #[derive(Debug, Clone)]
@@ -110,7 +114,14 @@ impl EvmReader {
     async fn range_logs(&self, range: BlockRange, filter: &LogFilter) -> Result<Vec<RpcLog>, RpcError> {
         let blocks = (range.to - range.from).saturating_add(1);
         let start = Instant::now();
-        let mut answer = self.rpc.logs(range, filter).await;
+        let asked = self.rpc.logs(range, filter);
+        let mut answer = match blocks {
+            1 => asked.await,
+            _ => tokio::time::timeout(RANGE_TIMEOUT, asked).await.unwrap_or_else(|_| {
+                let limit_ms = u64::try_from(RANGE_TIMEOUT.as_millis()).unwrap_or(u64::MAX);
+                Err(RpcError::Timeout { place: self.place().to_owned(), limit_ms })
+            }),
+        };
         match answer {
             Err(failure) if blocks > 1 => {
                 answer = self.range_probe.after_failure(&self.rpc, range, filter, failure).await;

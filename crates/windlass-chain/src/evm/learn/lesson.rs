@@ -66,6 +66,8 @@ pub(super) struct Lesson {
     /// The largest range that was taken below the ceiling.
     taken: u64,
     ceiling: Option<Ceiling>,
+    /// The smallest range that was not answered in time and not taken since.
+    timed_out: Option<u64>,
 }
 
 /// A number of blocks that was refused.
@@ -88,6 +90,7 @@ impl Lesson {
             density: (0, 1),
             taken: 0,
             ceiling: None,
+            timed_out: None,
         }
     }
 
@@ -105,6 +108,7 @@ impl Lesson {
 
     pub(super) fn answered(&mut self, options: &LearnOptions, answer: Answered, now: Instant) {
         self.taken = self.taken.max(answer.blocks);
+        self.timed_out = self.timed_out.filter(|blocks| *blocks > answer.blocks);
         self.density = (answer.logs, answer.blocks.max(1));
         self.doubt_the_ceiling(answer.blocks, now);
         self.want_more_logs(options.target_logs.max(1));
@@ -163,10 +167,21 @@ impl Lesson {
                 }
                 smaller(works)
             }
-            Refusal::Time => smaller(None),
+            Refusal::Time => self.timed_out_at(blocks, now),
             Refusal::Unexplained => return self.refused(blocks, self.explained(blocks), now),
         };
         self.set(next.min(self.size));
+    }
+
+    /// An endpoint may have been slow for once; one that does not answer so many blocks a second
+    /// time has a limit.
+    fn timed_out_at(&mut self, blocks: u64, now: Instant) -> u64 {
+        let next = (blocks / 2).max(1);
+        if self.timed_out.is_some_and(|before| blocks >= before) {
+            self.lower_the_ceiling(blocks, next, false, now);
+        }
+        self.timed_out = Some(self.timed_out.map_or(blocks, |before| before.min(blocks)));
+        next
     }
 
     /// The likelier cause of a refusal without words: where a range was to hold many logs,

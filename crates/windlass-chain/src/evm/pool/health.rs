@@ -70,8 +70,8 @@ pub(super) struct Health {
     pub(super) counts: Counts,
     /// The highest block that it is known to have, and when that was seen.
     head: Option<(u64, Instant)>,
-    /// Its last trouble, in words; none after a good answer.
-    pub(super) trouble: Option<String>,
+    /// Its last trouble, in words, and since when there is some; none after a good answer.
+    trouble: Option<(String, Instant)>,
     /// How many calls a second it takes.
     pub(super) rate: Rate,
 }
@@ -120,6 +120,22 @@ impl Health {
             trouble: None,
             rate: Rate::default(),
         }
+    }
+
+    /// Its last trouble in words.
+    pub(super) fn trouble(&self) -> Option<&str> {
+        self.trouble.as_ref().map(|(words, _)| words.as_str())
+    }
+
+    /// How long it has not given a good answer, if it has failed since the last one.
+    pub(super) fn troubled_for(&self, now: Instant) -> Option<Duration> {
+        self.trouble.as_ref().map(|(_, since)| now.duration_since(*since))
+    }
+
+    /// It has failed, in these words.
+    pub(super) fn tell_trouble(&mut self, words: String, now: Instant) {
+        let since = self.trouble.as_ref().map_or(now, |(_, since)| *since);
+        self.trouble = Some((words, since));
     }
 
     pub(super) fn is_proven(&self) -> bool {

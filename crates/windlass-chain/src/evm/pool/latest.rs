@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use windlass_core::reader::{BlockTag, ChainError, Header};
 
 use super::Inner;
-use super::question::AskHeader;
+use super::question::{AskHeader, Question};
 
 /// How often heads are compared while the favourite's stands still, at the most …
 const COMPARE_STILL: Duration = Duration::from_secs(5);
@@ -66,7 +66,11 @@ impl Inner {
     async fn ask_another(&self, question: &AskHeader, favourite: usize) -> Option<(usize, Header)> {
         let turn = self.spare_turn(question, &[favourite])?;
         let place = turn.place;
-        let answer = tokio::time::timeout(COMPARE_LIMIT, self.ask_once(question, turn)).await.ok()?;
+        let began = turn.began;
+        let Ok(answer) = tokio::time::timeout(COMPARE_LIMIT, self.ask_once(question, turn)).await else {
+            self.members[place].hung(question.kind(), COMPARE_LIMIT, began);
+            return None;
+        };
         answer.flatten().map(|header| (place, header))
     }
 

@@ -291,7 +291,14 @@ impl Member {
                 error
             }
         };
-        health.trouble = Some(error.message.clone());
+        health.tell_trouble(error.message.clone(), now);
+    }
+
+    /// It has not answered within this time, and is not waited for any longer.
+    pub(super) fn hung(&self, kind: Kind, limit: Duration, began: Instant) {
+        let message = format!("{} did not answer within {} ms", self.name, limit.as_millis());
+        let failure = Failure::Error(ChainError::new(ChainErrorKind::Unreachable, message));
+        self.failed(&failure, (kind, 1), began, Instant::now());
     }
 
     /// Another answered what this one refused.

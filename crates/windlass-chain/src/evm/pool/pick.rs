@@ -205,7 +205,7 @@ impl Inner {
             if soonest.is_none_or(|(shortest, _)| pause < shortest) {
                 soonest = Some((pause, left_out.kind));
             }
-            let trouble = health.trouble.as_deref().unwrap_or(&member.name).to_owned();
+            let trouble = health.trouble().unwrap_or(&member.name).to_owned();
             reasons.push(format!("{trouble} (asked again in {} s)", pause.as_secs() + 1));
         }
         let (pause, kind) = soonest.unwrap_or((self.options.first_pause, ChainErrorKind::Unreachable));

@@ -1,11 +1,16 @@
 //! How an endpoint fares, to be shown.
 
+use std::time::Duration;
+
 use serde::Serialize;
 use tokio::time::Instant;
 
 use super::compare::Distrust;
 use super::health::Health;
 use crate::evm::learn::Learned;
+
+/// An endpoint that has failed and not answered for so long is told.
+const TROUBLED_MS: u64 = 3_000;
 
 /// One endpoint's state, for `status`, metrics and `doctor`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -18,6 +23,8 @@ pub struct EndpointStatus {
     pub left_out_ms: Option<u64>,
     /// Its last trouble, if it has not answered since.
     pub trouble: Option<String>,
+    /// For how long it has not answered.
+    pub troubled_ms: Option<u64>,
     /// Whether it has asked for fewer requests of late.
     pub is_limited: bool,
     /// How many calls a second it takes, once it has refused more.
@@ -54,8 +61,9 @@ impl EndpointStatus {
         Self {
             place,
             healthy: health.is_well(now),
-            left_out_ms: left_out.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
-            trouble: health.trouble.clone(),
+            left_out_ms: left_out.map(ms),
+            trouble: health.trouble().map(str::to_owned),
+            troubled_ms: health.troubled_for(now).map(ms),
             is_limited: health.is_limited(now),
             calls_per_s: health.rate.per_s(),
             latency_ms: health.overall.ms(),
@@ -86,19 +94,26 @@ impl EndpointStatus {
                 .map_or(String::new(), |rate| format!(" to about {} calls a second", rate.ceil()));
             return Some(format!("{place} is rate limiting{rate}"));
         }
-        self.left_out_ms?;
         let why = self.trouble.as_deref().unwrap_or("it fails");
-        Some(format!("{place} is left out for now: {why}"))
+        match (self.left_out_ms, self.troubled_ms) {
+            (Some(_), _) => Some(format!("{place} is left out for now: {why}")),
+            (None, Some(TROUBLED_MS..)) => Some(format!("{place} has not answered of late: {why}")),
+            _ => None,
+        }
     }
 
     pub(super) fn distrusted(self, distrust: &Distrust, now: Instant) -> Self {
         let set_aside = distrust.set_aside_for(now);
         Self {
             healthy: self.healthy && set_aside.is_none(),
-            logs_set_aside_ms: set_aside.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+            logs_set_aside_ms: set_aside.map(ms),
             false_answer: distrust.reason().map(str::to_owned),
             false_answers: distrust.count(),
             ..self
         }
     }
+}
+
+fn ms(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

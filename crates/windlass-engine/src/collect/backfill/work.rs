@@ -20,11 +20,18 @@ use crate::collect::routing;
 
 /// A range with more logs is split, so that its commit stays within bounds.
 const MAX_LOGS_PER_COMMIT: usize = 50_000;
+/// A range of so many times the blocks that endpoints are known to take is split before it is asked for.
+const MUCH_TOO_LARGE: u64 = 4;
 /// A range is split into at most so many at once.
 const MAX_PIECES: u64 = 1_000;
 
 impl Backfiller {
     pub(super) async fn work(&mut self, range: Range) -> Result<Backfilled, CollectError> {
+        // It was claimed before more was known of the endpoints.
+        let learned = self.chain.reader.range_size(&range.routing.filter).max(1);
+        if range.blocks.count() / MUCH_TOO_LARGE >= learned {
+            return self.split(&range, learned).await;
+        }
         let asked = self.chain.reader.logs(LogSpan::Range(range.blocks), &range.routing.filter);
         let answer = match self.holding(range.job.ticket, asked).await {
             Held::Answered(answer) => answer,

@@ -205,3 +205,30 @@ fn one_block_is_never_too_many() {
         assert!(class.lesson.size() >= 1);
     }
 }
+
+#[test]
+fn ranges_that_are_never_answered_are_not_tried_again_and_again() {
+    let (mut class, mut hanging) = (Class::new(), 0);
+    for _ in 0..500 {
+        let blocks = class.lesson.size();
+        class.now += Duration::from_millis(100);
+        if blocks > 40 {
+            hanging += 1;
+            class.lesson.refused(blocks, Refusal::Time, class.now);
+        } else {
+            let answer = Answered { blocks, logs: blocks, took: Duration::from_millis(20) };
+            class.lesson.answered(&class.options, answer, class.now);
+        }
+    }
+    assert!(hanging <= 20, "{hanging} ranges hung");
+    assert!((20..=40).contains(&class.lesson.size()), "{}", class.lesson.size());
+}
+
+#[test]
+fn one_answer_that_does_not_come_is_no_limit() {
+    let mut class = Class::new();
+    let blocks = class.ask_many(SPARSE, 4);
+    class.lesson.refused(blocks, Refusal::Time, class.now);
+    assert!(!class.lesson.refuses(blocks));
+    assert_eq!(class.ask_many(SPARSE, 4), blocks);
+}
