@@ -109,7 +109,8 @@ impl PostgresStore {
         if !fault.is_passing() || retries == MAX_RETRIES {
             return Err(fault.explain(&self.inner.place));
         }
-        tracing::warn!(%fault, retries, "the database failed in passing; trying again");
+        // What lasts is told by whoever waits for it.
+        tracing::debug!(%fault, retries, "the database failed in passing; trying again");
         tokio::time::sleep(FIRST_DELAY * 4_u32.pow(retries)).await;
         Ok(())
     }

@@ -28,11 +28,11 @@ where
             return Err(error);
         }
         let pause = BASE_PAUSE * attempt;
-        tracing::warn!(%error, attempt, ?pause, "the store failed in passing; trying again");
+        tracing::debug!(%error, attempt, ?pause, "the store failed in passing; trying again");
         tokio::time::sleep(pause).await;
         // The store connects anew by itself; whether that worked shows in the next try.
         if let Err(error) = store.now().await {
-            tracing::warn!(%error, "the store does not answer");
+            tracing::debug!(%error, "the store does not answer");
         }
         attempt += 1;
     }

@@ -122,6 +122,7 @@ on_both_stores! {
         a_reorg_past_finality_stops_deletes_nothing_and_heals_by_depth
         a_reorg_past_finality_stops_although_older_headers_are_kept
         a_reorg_past_finality_stops_behind_a_jump_too
+        after_a_restart_nothing_of_another_chain_is_collected
         the_common_ancestor_is_found_however_much_is_gone
         the_oldest_header_may_be_the_common_ancestor
         an_ancestor_that_cannot_be_told_takes_nothing_back
@@ -198,6 +199,7 @@ on_both_stores! {
         what_is_rewound_is_verified_again
         one_process_verifies_at_a_time
         nothing_is_verified_where_it_is_off
+        altered_data_is_found_by_receipts
     }
     once {
         a_range_under_way_when_a_source_leaves_is_announced_once

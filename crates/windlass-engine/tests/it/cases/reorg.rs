@@ -109,6 +109,28 @@ pub(super) async fn a_reorg_past_finality_stops_although_older_headers_are_kept(
     expect_violation(&stage, &mut collector).await;
 }
 
+/// Ranges are not asked for before the endpoints have shown that they serve the chain whose blocks
+/// are stored; the way back that is named takes everything back that may differ.
+pub(super) async fn after_a_restart_nothing_of_another_chain_is_collected(kind: Kind) {
+    let (stage, orders) = (Stage::new(kind, 3).await, Orders::default());
+    stage.mine_up_to(30);
+    let mut collector = stage.collector("a", &orders);
+    assert_eq!(collector.follow().await, Followed::Planned);
+    assert_eq!(collector.follow().await, Followed::Advanced { blocks: 3, events: 3 });
+    collector.follower.release().await;
+    fork(&stage, 0, 31);
+    let mut restarted = stage.collector("b", &orders);
+    assert_eq!(restarted.backfill().await, Backfilled::Halted);
+    assert_eq!(stage.fees().await.len(), 3, "nothing of the other chain");
+    expect_violation(&stage, &mut restarted).await;
+    let rewind_to = stage.halt().await.and_then(|halt| halt.rewind_to);
+    assert_eq!(rewind_to, Some(0), "nothing that is stored is on this chain");
+    restarted.follower.release().await;
+    restarted.chain.rewind(0).await.expect("rewound");
+    restarted.settle().await;
+    stage.assert_complete(&orders).await;
+}
+
 pub(super) async fn a_reorg_past_finality_stops_behind_a_jump_too(kind: Kind) {
     let stage = Stage::new(kind, 3).await;
     let mut collector = stage.collector("a", &Orders::default());

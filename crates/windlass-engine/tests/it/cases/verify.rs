@@ -290,3 +290,23 @@ pub(super) async fn nothing_is_verified_where_it_is_off(kind: Kind) {
     let (_, verifier) = verify(&collector, 1).await;
     assert_eq!((verifier.requests(), stage.verified().await.sampled.count()), (0, 0));
 }
+
+/// No bloom knows a log's data: only receipts show that it was altered, and they prove what is right.
+pub(super) async fn altered_data_is_found_by_receipts(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.reader.tamper(|_, logs| {
+        let lie = |log: LogEvent| match log.block.number {
+            50..60 => LogEvent { data: log.data.iter().map(|byte| byte ^ 1).collect(), ..log },
+            _ => log,
+        };
+        logs.into_iter().map(lie).collect()
+    });
+    let orders = orders(VerifyMode::Full);
+    let collector = collected(&stage, &orders, stage.reader.clone()).await;
+    stage.reader.tell_receipts();
+    assert_eq!(verify(&collector, 1).await.0, 10);
+    stage.assert_complete(&orders).await;
+    let record = stage.verified().await;
+    assert_eq!((record.full.count(), record.doubts.count()), (LAST + 1, 0));
+    assert_eq!(record.doubts.false_endpoints.len(), 1, "and who told it is named");
+}
