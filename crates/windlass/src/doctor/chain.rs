@@ -15,13 +15,13 @@ use windlass_core::reader::{BlockTag, Header};
 use super::database::machine_now;
 use super::progress::Progress;
 use super::report::Finding;
-use super::{archive, finality, logs};
+use super::{agreement, archive, finality, logs};
 use crate::collect::retry::retrying;
 use crate::config::chain::{Chain, ChainName, Finality, RpcUrl};
 use crate::failure::Failure;
 
 /// How long one question may take.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 /// An answer that takes longer holds everything up.
 const SLOW_ANSWER_MS: u128 = 1_000;
 /// A head this old is worth a word, whatever the chain's block time.
@@ -63,6 +63,9 @@ pub(super) async fn examine(
                 findings.push(Finding::failed("chain", failure));
             }
         }
+    }
+    for (name, chain) in chains.iter().filter(|(_, chain)| chain.rpc.iter().count() > 1) {
+        findings.extend(agreement::examine(name, chain).await);
     }
     findings
 }

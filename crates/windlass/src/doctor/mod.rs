@@ -3,6 +3,7 @@
 //! Each check yields [`Finding`]s: ok, warning or failure, with a hint. A check
 //! that cannot be made because an earlier one failed is left out.
 
+mod agreement;
 mod api;
 mod archive;
 mod chain;

@@ -308,8 +308,9 @@ impl Member {
 
     /// Another had what this one said there is not.
     pub(super) fn contradicted(&self, why: &str, now: Instant) {
-        tracing::warn!(endpoint = self.name, why, "an endpoint is not asked about logs for a while");
-        self.distrust().report(why.to_owned(), now);
+        if self.distrust().report(why.to_owned(), now) {
+            tracing::warn!(endpoint = self.name, why, "an endpoint is not asked about logs for a while");
+        }
     }
 
     pub(super) fn status(&self, now: Instant) -> EndpointStatus {

@@ -73,3 +73,21 @@ async fn a_signature_that_no_log_has_is_warned_about_by_everybody() {
     let well = Folder::with_config(&world.config("4")).run(&["doctor"]);
     assert!(!well.stdout.contains("W0408"), "{}", well.shown());
 }
+
+/// Two endpoints of one id that serve different chains.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn endpoints_that_have_different_blocks_are_told_apart() {
+    let (world, other) = (World::start().await, World::of_today(31_337).await);
+    world.pay(10);
+    other.pay(11);
+    let one = format!("\"{}\"", world.url());
+    for (second, code, words) in [
+        (world.url(), Some(0), "2 endpoints have the same block"),
+        (other.url(), Some(1), "the endpoints have different blocks"),
+    ] {
+        let config = world.config("4").replacen(&one, &format!("{one}, \"{second}\""), 1);
+        let ran = Folder::with_config(&config).run(&["doctor"]);
+        assert!(ran.stdout.contains(words), "{}", ran.shown());
+        assert_eq!(ran.code, code, "{}", ran.shown());
+    }
+}
