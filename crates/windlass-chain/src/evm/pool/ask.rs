@@ -2,6 +2,7 @@
 
 use std::pin::pin;
 use std::sync::{MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use tokio::time::{Instant, sleep};
@@ -116,11 +117,22 @@ impl Inner {
     }
 
     async fn put<'a, Q: Question>(&self, question: &Q, turn: Turn<'a>) -> Outcome<'a, Q::Answer> {
+        let limit = self.hedges().hangs_after(question.kind());
+        self.put_within(limit, question, turn).await
+    }
+
+    /// Puts the question when the member's rate allows; then it may take no longer than this.
+    async fn put_within<'a, Q: Question>(
+        &self,
+        limit: Option<Duration>,
+        question: &Q,
+        turn: Turn<'a>,
+    ) -> Outcome<'a, Q::Answer> {
         let member = turn.member();
-        if let Err(failure) = member.wait_for_rate(self.is_urgent(question), question.calls()).await {
-            return Outcome { turn, result: Err(failure) };
-        }
-        let result = self.in_time(question, member).await;
+        let result = match member.wait_for_rate(self.is_urgent(question), question.calls()).await {
+            Ok(()) => self.in_time(limit, question, member).await,
+            Err(failure) => Err(failure),
+        };
         Outcome { turn, result }
     }
 
@@ -131,12 +143,16 @@ impl Inner {
 
     /// Puts the question. It is given up when the endpoint seems to hang, where that can be
     /// told: it can be asked again, and whatever waits for it goes on.
-    async fn in_time<Q: Question>(&self, question: &Q, member: &Member) -> Result<Q::Answer, Failure> {
+    async fn in_time<Q: Question>(
+        &self,
+        limit: Option<Duration>,
+        question: &Q,
+        member: &Member,
+    ) -> Result<Q::Answer, Failure> {
         let answer = async {
             self.make_sure(question, member).await?;
             question.put(&*member.source).await.map_err(Failure::Error)
         };
-        let limit = self.hedges().hangs_after(question.kind());
         let Some(limit) = limit.map(|limit| limit.min(self.options.request_timeout)) else {
             return answer.await;
         };
@@ -224,13 +240,15 @@ impl Inner {
         }
     }
 
-    /// Puts the question to one member and nobody else, and gives its answer or error.
+    /// Puts the question to one member and nobody else, and gives its answer or error. What takes
+    /// far longer than usual is not waited for: it is compared with those that are there.
     pub(super) async fn ask_member<Q: Question>(
         &self,
         question: &Q,
         turn: Turn<'_>,
     ) -> Result<Q::Answer, ChainError> {
-        let outcome = self.put(question, turn).await;
+        let limit = self.hedges().compared_within(question.kind());
+        let outcome = self.put_within(Some(limit), question, turn).await;
         self.settle(question, &outcome);
         outcome.result.map_err(ChainError::from)
     }

@@ -9,16 +9,13 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use tokio::time::Instant;
-use windlass_core::reader::{ChainError, ChainErrorKind, EndpointAnswer, FalseAnswer};
+use windlass_core::reader::{EndpointAnswer, FalseAnswer};
 
 use super::Inner;
-use super::member::Failure;
 use super::question::{Kind, Question};
 
 /// At most so many endpoints are compared.
 const MAX_COMPARED: usize = 5;
-/// How long each is waited for: one that hangs does not hold up what the others say.
-const MAX_WAIT: Duration = Duration::from_secs(10);
 /// How long an endpoint is not asked about logs after the first false answer; it doubles.
 const FIRST_SET_ASIDE: Duration = Duration::from_secs(60);
 /// How long it is not asked at most.
@@ -79,15 +76,8 @@ impl Inner {
         let available =
             |place: &usize| !distrusted.contains(place) && self.members[*place].health().is_available(now);
         let asked = (0..self.members.len()).filter(available).take(MAX_COMPARED).map(|place| async move {
-            let asked = self.ask_member(question, self.turn_at(place));
-            let member = &self.members[place];
-            let answer = tokio::time::timeout(MAX_WAIT, asked).await.unwrap_or_else(|_| {
-                let message = format!("{} did not answer within {} s", member.name, MAX_WAIT.as_secs());
-                let failure = Failure::Error(ChainError::new(ChainErrorKind::Unreachable, message));
-                member.failed(&failure, (question.kind(), question.calls()), now, Instant::now());
-                Err(failure.into())
-            });
-            EndpointAnswer { endpoint: member.name.clone(), answer }
+            let answer = self.ask_member(question, self.turn_at(place)).await;
+            EndpointAnswer { endpoint: self.members[place].name.clone(), answer }
         });
         join_all(asked.collect::<Vec<_>>()).await
     }

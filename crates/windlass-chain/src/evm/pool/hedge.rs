@@ -21,6 +21,8 @@ const TIMEOUT_FACTOR: u32 = 10;
 const MIN_TIMEOUT: Duration = Duration::from_secs(2);
 /// As long as too few answers have come to know what is usual.
 const FIRST_TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest that an answer which is compared with others is waited for.
+const MAX_COMPARE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long answers take, and how many hedges are left.
 #[derive(Debug)]
@@ -61,9 +63,18 @@ impl Hedges {
     /// How long an answer may take before its endpoint is taken to hang; `None` where there is
     /// no usual time.
     pub(super) fn hangs_after(&self, kind: Kind) -> Option<Duration> {
+        kind.has_usual_time().then(|| self.far_too_long(kind))
+    }
+
+    /// How long an answer that is compared with those of others is waited for: whatever takes
+    /// far longer than usual holds up those that are there.
+    pub(super) fn compared_within(&self, kind: Kind) -> Duration {
+        self.far_too_long(kind).min(MAX_COMPARE_TIMEOUT)
+    }
+
+    fn far_too_long(&self, kind: Kind) -> Duration {
         let usual = self.recent[kind as usize].p95();
-        let limit = usual.map_or(FIRST_TIMEOUT, |usual| (usual * TIMEOUT_FACTOR).max(MIN_TIMEOUT));
-        kind.has_usual_time().then_some(limit)
+        usual.map_or(FIRST_TIMEOUT, |usual| (usual * TIMEOUT_FACTOR).max(MIN_TIMEOUT))
     }
 
     /// Takes one of the hedges that are left, if there is one.

@@ -295,10 +295,11 @@ impl Member {
     }
 
     /// It has not answered within this time, and is not waited for any longer.
-    pub(super) fn hung(&self, kind: Kind, limit: Duration, began: Instant) {
+    pub(super) fn hung(&self, kind: Kind, limit: Duration, began: Instant) -> ChainError {
         let message = format!("{} did not answer within {} ms", self.name, limit.as_millis());
         let failure = Failure::Error(ChainError::new(ChainErrorKind::Unreachable, message));
         self.failed(&failure, (kind, 1), began, Instant::now());
+        failure.into()
     }
 
     /// Another answered what this one refused.

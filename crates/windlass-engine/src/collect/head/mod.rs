@@ -35,6 +35,7 @@ mod recheck;
 mod reorg;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -130,6 +131,8 @@ pub struct Follower {
     failures: u32,
     /// A second look is at no more blocks: fewer after each that failed.
     look_blocks: u64,
+    /// How long one may take: longer after each that failed.
+    look_limit: Duration,
     /// How many steps in a row had new blocks.
     busy_steps: u32,
     /// Who was last seen to hold the chain instead.
@@ -225,6 +228,7 @@ impl Follower {
             doubted: None,
             failures: 0,
             look_blocks: u64::MAX,
+            look_limit: recheck::FIRST_LOOK_TIME,
             busy_steps: 0,
             waits_for: None,
         }

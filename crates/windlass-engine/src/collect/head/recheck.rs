@@ -4,6 +4,7 @@
 //! kept, reported and asked about again later.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use windlass_core::chain::BlockRef;
 use windlass_core::commit::{Commit, Write};
@@ -22,6 +23,11 @@ use crate::collect::routing::Routing;
 
 /// At most this many blocks in one look.
 const MAX_BLOCKS: u64 = 1_000;
+/// How long it may take to read them: the head waits meanwhile. It doubles with each look that
+/// took longer …
+pub(super) const FIRST_LOOK_TIME: Duration = Duration::from_secs(2);
+/// … up to this.
+const MAX_LOOK_TIME: Duration = Duration::from_secs(10);
 /// At most this many blocks are mended in one look; the next one goes on.
 const MAX_MENDED_BLOCKS: usize = 50;
 
@@ -47,8 +53,10 @@ impl Follower {
         let answers = self.logs_again(blocks, &routing).await.inspect_err(|_| {
             // Whatever the endpoint fails at, it may be less than that that it can do.
             self.look_blocks = (blocks.count() / 2).max(1);
+            self.look_limit = (self.look_limit * 2).min(MAX_LOOK_TIME);
         })?;
         self.look_blocks = self.look_blocks.saturating_mul(2);
+        self.look_limit = FIRST_LOOK_TIME;
         let mut differing = BTreeSet::new();
         for logs in answers {
             let found = routing.sorted(&logs);
@@ -91,7 +99,9 @@ impl Follower {
     ) -> Result<Vec<Vec<LogEvent>>, ChainError> {
         let reader = &*self.chain.reader;
         let (mut answers, mut failed) = (Vec::new(), None);
-        for one in reader.logs_from_each(LogSpan::Range(blocks), &routing.filter).await {
+        let asked = reader.logs_from_each(LogSpan::Range(blocks), &routing.filter);
+        let answered = tokio::time::timeout(self.look_limit, asked).await;
+        for one in answered.map_err(|_| put_off(blocks))? {
             match one.answer {
                 Ok(logs) => answers.push(logs),
                 Err(error) => failed = Some(error),
@@ -189,6 +199,11 @@ impl Follower {
 struct Settled {
     writes: Vec<Write>,
     mended: u64,
+}
+
+fn put_off(blocks: BlockRange) -> ChainError {
+    let message = format!("the endpoints took too long with blocks {blocks} for a second look");
+    ChainError::new(ChainErrorKind::Unreachable, message)
 }
 
 fn unknown(number: u64) -> ChainError {
