@@ -179,6 +179,10 @@ pub trait ChainReader: Send + Sync {
     /// endpoints asks the others about logs for a while.
     fn report_false_answer(&self, _endpoint: &str, _answer: &FalseAnswer) {}
 
+    /// Takes note that an endpoint has other blocks than those that are final and that another
+    /// endpoint has. A reader of several endpoints asks the others for a while.
+    fn report_other_chain(&self, _endpoint: &str, _why: &str) {}
+
     /// What is the matter with single endpoints, a sentence each that names the endpoint; none
     /// where all is well.
     fn endpoint_notes(&self) -> Vec<String> {

@@ -18,6 +18,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::time::Instant;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::LogFilter;
 
@@ -31,6 +32,10 @@ use super::reader::is_unknown_block;
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often range and single block are asked for in turn before the size is blamed.
 const ROUNDS: u32 = 2;
+/// So many ranges must have been refused for the rate …
+const MIN_LIMITED_RANGES: u32 = 4;
+/// … and for so long, with none that passed, before their size is suspected.
+const LIMITED_FOR: Duration = Duration::from_secs(10);
 /// The most wordings that are remembered for one endpoint.
 const MAX_LEARNED_WORDINGS: usize = 16;
 
@@ -38,6 +43,8 @@ const MAX_LEARNED_WORDINGS: usize = 16;
 #[derive(Debug, Default)]
 pub(crate) struct RangeProbe {
     learned: Mutex<VecDeque<Wording>>,
+    /// Since when every range is refused for the rate, and how many were.
+    limited: Mutex<Option<(Instant, u32)>>,
 }
 
 /// A refusal without what differs from one to the next.
@@ -74,6 +81,9 @@ impl RangeProbe {
         filter: &LogFilter,
         failure: RpcError,
     ) -> Result<Vec<RpcLog>, RpcError> {
+        let is_always_limited = matches!(failure, RpcError::RateLimited { is_certain: true, .. })
+            && self.is_always_limited(Instant::now());
+        let may_be_size = |error: &RpcError| is_always_limited || may_be_size(error);
         if !may_be_size(&failure) {
             return Err(failure);
         }
@@ -98,7 +108,22 @@ impl RangeProbe {
             };
         }
         self.learn(&failure);
+        self.range_passed();
         Err(too_large(rpc, &failure))
+    }
+
+    /// Notes that a range was refused for the rate. Says whether none has passed for so long that
+    /// its size may be the cause: some providers answer so to whatever is too much.
+    fn is_always_limited(&self, now: Instant) -> bool {
+        let mut limited = self.limited.lock().unwrap_or_else(PoisonError::into_inner);
+        let (since, count) = limited.map_or((now, 1), |(since, count)| (since, count + 1));
+        *limited = Some((since, count));
+        count >= MIN_LIMITED_RANGES && now.duration_since(since) >= LIMITED_FOR
+    }
+
+    /// A range was answered.
+    pub(crate) fn range_passed(&self) {
+        *self.limited.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     async fn one_block_passes(&self, rpc: &EvmRpc, block: u64, filter: &LogFilter) -> bool {

@@ -127,6 +127,7 @@ impl EvmReader {
                 answer = self.range_probe.after_failure(&self.rpc, range, filter, failure).await;
             }
             Err(ref error) => self.range_probe.forget(error),
+            Ok(_) if blocks > 1 => self.range_probe.range_passed(),
             Ok(_) => {}
         }
         match &answer {

@@ -107,7 +107,11 @@ impl<'a> BlockResolver<'a> {
 
     fn doubt(&self, number: u64, doubt: Doubt, doubts: &mut Doubts) {
         let chain = self.chain.options.chain;
-        tracing::warn!(%chain, block = number, reason = %doubt, "a stored block is in doubt: it is kept, and asked about again later");
+        if doubts.blocks.iter().any(|known| known.number == number) {
+            tracing::debug!(%chain, block = number, reason = %doubt, "a stored block is still in doubt");
+        } else {
+            tracing::warn!(%chain, block = number, reason = %doubt, "a stored block is in doubt: it is kept, and asked about again later");
+        }
         doubts.doubt(number, doubt, self.now);
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
+use tokio::time::{Instant, timeout_at};
 use windlass_chain::evm::{EvmHeads, EvmPool, EvmRpc, HeadsOptions, LearnOptions, PoolOptions, RpcError};
 use windlass_core::chain::ChainId;
 use windlass_core::code::Code;
@@ -19,6 +20,8 @@ use crate::failure::Failure;
 
 /// How long an endpoint may take to say which chain it serves.
 const CHAIN_ID_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the others are waited for once one has said so.
+const OTHERS_WAIT: Duration = Duration::from_secs(1);
 
 /// The endpoints of one chain.
 pub(crate) struct Endpoints {
@@ -61,7 +64,8 @@ impl Endpoints {
         Ok((heads.endpoints() > 0).then_some(heads))
     }
 
-    /// Makes sure that every endpoint that answers serves this chain, and that one answers.
+    /// Makes sure that every endpoint that answers serves this chain, and that one answers. Once
+    /// one does, the others are waited for a moment: the pool makes sure of each before it is asked.
     pub(crate) async fn check_chain(&self) -> Result<(), Hurdle> {
         let mut asked = tokio::task::JoinSet::new();
         for url in self.urls.clone() {
@@ -71,21 +75,31 @@ impl Endpoints {
             });
         }
         let (mut confirmed, mut trouble) = (0, None);
-        for answer in asked.join_all().await {
+        let mut deadline = Instant::now() + CHAIN_ID_TIMEOUT * 2;
+        while let Ok(Some(answer)) = timeout_at(deadline, asked.join_next()).await {
             match answer {
-                Ok((place, found)) if found != self.id => return Err(self.wrong_chain(&place, found).into()),
-                Ok(_) => confirmed += 1,
-                Err(error) => trouble = trouble.or(Some(error)),
+                Ok(Ok((place, found))) if found != self.id => {
+                    return Err(self.wrong_chain(&place, found).into());
+                }
+                Ok(Ok(_)) => {
+                    confirmed += 1;
+                    deadline = deadline.min(Instant::now() + OTHERS_WAIT);
+                }
+                Ok(Err(error)) => trouble = trouble.or(Some(error)),
+                Err(error) => tracing::debug!(%error, "a look at an endpoint was interrupted"),
             }
         }
         match trouble {
-            Some(error) if confirmed == 0 => Err(error.into()),
+            Some(error) if confirmed == 0 => return Err(error.into()),
             Some(error) => {
                 tracing::warn!(chain = %self.name, %error, "an endpoint does not answer; the others do");
-                Ok(())
             }
-            None => Ok(()),
+            None if !asked.is_empty() => {
+                tracing::warn!(chain = %self.name, endpoints = asked.len(), "endpoints do not answer yet; others do");
+            }
+            None => {}
         }
+        Ok(())
     }
 
     fn wrong_chain(&self, place: &str, found: ChainId) -> Failure {

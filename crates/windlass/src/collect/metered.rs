@@ -95,6 +95,10 @@ impl<C: ChainReader> ChainReader for Metered<C> {
         self.inner.report_false_answer(endpoint, answer);
     }
 
+    fn report_other_chain(&self, endpoint: &str, why: &str) {
+        self.inner.report_other_chain(endpoint, why);
+    }
+
     fn endpoint_notes(&self) -> Vec<String> {
         self.inner.endpoint_notes()
     }

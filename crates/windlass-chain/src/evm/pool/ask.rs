@@ -63,14 +63,19 @@ impl Inner {
         tried.conclude().map_err(|error| self.named_by_rate(error))
     }
 
-    /// A refusal in words of its own, of an endpoint that is known to refuse what is too much
-    /// a second, is a rate limit.
+    /// A failure of endpoints that refuse what is too much a second, and answer what is not, is
+    /// called by that: what they refuse in words of their own, and what they cut off besides.
     fn named_by_rate(&self, error: ChainError) -> ChainError {
-        let has_limit = |member: &Member| member.health().rate.per_s().is_some();
-        if error.kind == ChainErrorKind::Refused && self.members.iter().all(has_limit) {
-            return ChainError { message: error.message, ..ChainError::new(ChainErrorKind::RateLimited, "") };
+        let now = Instant::now();
+        let is_limited = |member: &Member| {
+            let health = member.health();
+            health.rate.per_s().is_some() && health.has_answered_of_late(now)
+        };
+        let may_be_rate = matches!(error.kind, ChainErrorKind::Refused | ChainErrorKind::Unreachable);
+        match may_be_rate && self.members.iter().all(is_limited) {
+            true => ChainError { message: error.message, ..ChainError::new(ChainErrorKind::RateLimited, "") },
+            false => error,
         }
-        error
     }
 
     /// The same for a question that nobody else holds.

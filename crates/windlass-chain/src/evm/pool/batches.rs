@@ -23,16 +23,14 @@ const MAX_FAILURES: u32 = 5;
 
 impl Inner {
     pub(super) async fn headers(&self, numbers: &[u64]) -> Result<Vec<Option<Header>>, ChainError> {
-        let is_limited = |error: &ChainError| error.kind == ChainErrorKind::RateLimited;
-        self.in_batches(numbers, |numbers| AskHeaders { numbers }, is_limited).await
+        self.in_batches(numbers, |numbers| AskHeaders { numbers }, may_pass).await
     }
 
     /// The logs with their times.
     pub(super) async fn with_times(&self, mut given: GivenLogs) -> Result<Vec<LogEvent>, ChainError> {
-        let may_pass = |error: &ChainError| {
-            error.kind != ChainErrorKind::UnknownBlock && error.retry != RetryAdvice::Never
-        };
         let blocks = &given.without_time;
+        // The logs are here already.
+        let may_pass = |error: &ChainError, _| may_pass(error, true);
         let headers = self.in_batches(blocks, |blocks| AskHeadersOfBlocks { blocks }, may_pass).await?;
         given.set_times(&headers);
         Ok(given.logs)
@@ -42,7 +40,7 @@ impl Inner {
         &'a self,
         items: &'a [T],
         question: impl Fn(&'a [T]) -> Q,
-        may_pass: impl Fn(&ChainError) -> bool,
+        may_pass: impl Fn(&ChainError, bool) -> bool,
     ) -> Result<Vec<A>, ChainError>
     where
         Q: Question<Answer = Vec<A>> + 'a,
@@ -53,12 +51,13 @@ impl Inner {
             let asked: Vec<_> = batches.map(|items| self.ask_owned(question(items))).collect();
             let mut asked = stream::iter(asked).buffered(MAX_MESSAGES_AT_ONCE);
             while let Some(answer) = asked.next().await {
+                let has_begun = !answers.is_empty();
                 match answer {
                     Ok(answer) => {
                         failures = 0;
                         answers.extend(answer);
                     }
-                    Err(error) if failures < MAX_FAILURES && may_pass(&error) => {
+                    Err(error) if failures < MAX_FAILURES && may_pass(&error, has_begun) => {
                         failures += 1;
                         drop(asked);
                         self.pause_after(&error).await;
@@ -80,5 +79,15 @@ impl Inner {
     /// How many calls go into one message.
     fn batch_size(&self) -> usize {
         self.members.iter().map(Member::batch_size).max().unwrap_or(1).max(1)
+    }
+}
+
+/// Whether the rest may be asked for again. Trouble of an endpoint is the caller's unless something
+/// would be thrown away with it.
+fn may_pass(error: &ChainError, has_begun: bool) -> bool {
+    match error.kind {
+        ChainErrorKind::RateLimited => true,
+        ChainErrorKind::UnknownBlock => false,
+        _ => has_begun && error.retry != RetryAdvice::Never,
     }
 }

@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use tokio::time::Instant;
-use windlass_core::reader::{EndpointAnswer, FalseAnswer};
+use windlass_core::reader::{ChainError, ChainErrorKind, EndpointAnswer, FalseAnswer};
 
 use super::Inner;
+use super::health::LeftOut;
 use super::question::{Kind, Question};
 
 /// At most so many endpoints are compared.
@@ -67,19 +68,36 @@ impl Distrust {
 }
 
 impl Inner {
-    /// Puts the question to every endpoint that is not left out. Ranges are asked only of those
-    /// whose logs are trusted: whatever they are compared with, a false one says nothing.
+    /// Puts the question to every endpoint, and gives an error for each that is left out: whoever
+    /// compares knows that it was not heard. A header is asked of all that have not asked for a
+    /// rest: it costs little, and much is decided by it. Ranges are asked only of those whose
+    /// logs are trusted: whatever they are compared with, a false one says nothing.
     pub(super) async fn ask_each<Q: Question>(&self, question: &Q) -> Vec<EndpointAnswer<Q::Answer>> {
         let now = Instant::now();
         let kind = question.kind();
         let distrusted = if kind == Kind::RangeLogs { self.distrusted_for(kind, now) } else { Vec::new() };
-        let available =
-            |place: &usize| !distrusted.contains(place) && self.members[*place].health().is_available(now);
-        let asked = (0..self.members.len()).filter(available).take(MAX_COMPARED).map(|place| async move {
-            let answer = self.ask_member(question, self.turn_at(place)).await;
-            EndpointAnswer { endpoint: self.members[place].name.clone(), answer }
+        let places = (0..self.members.len()).filter(|place| !distrusted.contains(place)).take(MAX_COMPARED);
+        let asked = places.map(|place| async move {
+            let member = &self.members[place];
+            let left_out = member.health().left_out(now);
+            let is_resting = |left: &LeftOut| kind != Kind::Head || left.kind == ChainErrorKind::RateLimited;
+            let answer = match left_out.filter(is_resting) {
+                Some(left) => Err(ChainError::new(left.kind, format!("{} is left out for now", member.name))),
+                None => self.ask_member(question, self.turn_at(place)).await,
+            };
+            EndpointAnswer { endpoint: member.name.clone(), answer }
         });
         join_all(asked.collect::<Vec<_>>()).await
+    }
+
+    /// An endpoint has another block than what is stored and final, and another endpoint has that.
+    pub(super) fn set_aside(&self, endpoint: &str, why: &str) {
+        let Some(member) = self.members.iter().find(|member| member.name == endpoint) else { return };
+        let now = Instant::now();
+        tracing::warn!(endpoint, why, "an endpoint serves another chain and is left out for a while");
+        let mut health = member.health();
+        health.has_wrong_chain(now);
+        health.tell_trouble(why.to_owned(), now);
     }
 
     /// An endpoint's answer about logs was proven false.

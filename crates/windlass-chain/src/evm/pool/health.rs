@@ -36,6 +36,10 @@ const ERROR_PENALTY: f64 = 3.0;
 /// An answer that takes so many times as long as usual says that more at once would not help.
 const SLOW_FACTOR: f64 = 3.0;
 
+/// A single refusal among good answers is no rate limit.
+const MIN_LIMITED: u32 = 2;
+/// An answer is of late for so long.
+const LATE: Duration = Duration::from_secs(5);
 /// So long an endpoint is called rate limiting after it wanted fewer requests.
 const LIMITED_FOR: Duration = Duration::from_secs(10);
 /// What an endpoint had so long ago it is asked about again before it is relied on.
@@ -61,9 +65,13 @@ pub(super) struct Health {
     failures: u32,
     pauses: u32,
     limited_in_a_row: u32,
+    /// How often it did of late.
+    limited_of_late: u32,
     /// When it last wanted fewer requests.
     limited_at: Option<Instant>,
     left_out: Option<LeftOut>,
+    /// When it last gave a good answer.
+    good_at: Option<Instant>,
     errors: Share,
     latency: [Average; Kind::COUNT],
     pub(super) overall: Average,
@@ -110,8 +118,10 @@ impl Health {
             failures: 0,
             pauses: 0,
             limited_in_a_row: 0,
+            limited_of_late: 0,
             limited_at: None,
             left_out: None,
+            good_at: None,
             errors: Share::default(),
             latency: Default::default(),
             overall: Average::default(),
@@ -154,7 +164,8 @@ impl Health {
     /// Whether it asks for fewer requests: its rate is limited, or it said so of late.
     pub(super) fn is_limited(&self, now: Instant) -> bool {
         let is_late = |at: Instant| now.duration_since(at) < LIMITED_FOR;
-        self.rate.per_s().is_some() || self.limited_at.is_some_and(is_late)
+        let is_repeated = self.limited_of_late >= MIN_LIMITED;
+        self.rate.per_s().is_some() || (is_repeated && self.limited_at.is_some_and(is_late))
     }
 
     pub(super) fn is_available(&self, now: Instant) -> bool {
@@ -245,6 +256,7 @@ impl Health {
         if kind == Kind::ChainId {
             return self.answered();
         }
+        self.good_at = Some(now);
         let took = now - began;
         let usual_ms = self.latency[kind as usize].ms();
         let slow = usual_ms.is_some_and(|usual| took.as_secs_f64() * 1_000.0 > usual * SLOW_FACTOR);
@@ -255,6 +267,11 @@ impl Health {
         if !slow {
             self.grow();
         }
+    }
+
+    /// Whether it has given a good answer in the last seconds.
+    pub(super) fn has_answered_of_late(&self, now: Instant) -> bool {
+        self.good_at.is_some_and(|at| now.duration_since(at) < LATE)
     }
 
     /// An answer of whatever content: it is alive and well.
@@ -282,6 +299,8 @@ impl Health {
     /// It wants to be left alone for so long.
     pub(super) fn limited(&mut self, pause: Duration, began: Instant, now: Instant) {
         self.counts.limited += 1;
+        let is_late = self.limited_at.is_some_and(|at| now.duration_since(at) < LIMITED_FOR);
+        self.limited_of_late = if is_late { self.limited_of_late.saturating_add(1) } else { 1 };
         self.limited_at = Some(now);
         if !self.is_news(began) {
             return;

@@ -98,7 +98,7 @@ pub(super) struct Member {
 }
 
 /// Calls for heads that go first, before another call has its turn.
-const MAX_HEADS_IN_A_ROW: u32 = 3;
+const MAX_HEADS_IN_A_ROW: u32 = 7;
 /// How long another call waits before it looks whether those for heads have gone.
 const YIELD_PAUSE: Duration = Duration::from_millis(10);
 

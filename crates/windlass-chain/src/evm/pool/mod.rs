@@ -227,6 +227,10 @@ impl ChainReader for EvmPool {
         self.inner.distrust(endpoint, answer);
     }
 
+    fn report_other_chain(&self, endpoint: &str, why: &str) {
+        self.inner.set_aside(endpoint, why);
+    }
+
     fn endpoint_notes(&self) -> Vec<String> {
         self.status().iter().filter_map(EndpointStatus::note).take(MAX_NOTES).collect()
     }

@@ -53,10 +53,7 @@ pub(in crate::collect) async fn judge_block(
     };
     let stored = StoredBlock::read(&*chain.store, chain.options.chain, routing, number).await?;
     // Some endpoints refuse questions without a contract, and tell receipts.
-    let (mut voices, refusal) = match ask_logs(reader, &header, &routing.filter).await {
-        Ok(voices) => (voices, None),
-        Err(error) => (Vec::new(), Some(error)),
-    };
+    let Heard { mut voices, is_partial, refusal } = ask_logs(reader, &header, &routing.filter).await;
     let judged = |voices: &[Voice]| {
         let accounts: Vec<Account> =
             voices.iter().map(|voice| account(voice, &header, routing, &stored)).collect();
@@ -78,6 +75,9 @@ pub(in crate::collect) async fn judge_block(
         voices.retain(|other| other.wanted != voice.wanted);
         voices.push(voice);
         judgement = judged(&voices);
+    }
+    if is_partial {
+        judgement = without_lone_word(judgement, &voices);
     }
     if let Some(error) = refusal.filter(|_| voices.is_empty()) {
         return Err(error.into());
@@ -121,19 +121,39 @@ async fn is_stored_otherwise(chain: &CollectedChain, block: &BlockHeader) -> Res
     Ok(kept.first().is_some_and(|kept| kept.number == block.number && kept.hash != block.hash))
 }
 
+/// What was heard of the endpoints.
+struct Heard {
+    voices: Vec<Voice>,
+    /// Whether an endpoint was not heard, and fewer than two were.
+    is_partial: bool,
+    /// Why nobody was heard.
+    refusal: Option<ChainError>,
+}
+
+/// How often endpoints are asked, while one is heard and another is not.
+const MAX_ROUNDS: u32 = 3;
+
 /// All logs of the block, as each endpoint has them by its hash.
-async fn ask_logs(
-    reader: &dyn ChainReader,
-    header: &Header,
-    filter: &LogFilter,
-) -> Result<Vec<Voice>, ChainError> {
+async fn ask_logs(reader: &dyn ChainReader, header: &Header, filter: &LogFilter) -> Heard {
+    let mut round = 1;
+    loop {
+        let heard = ask_logs_once(reader, header, filter).await;
+        if !heard.is_partial || round == MAX_ROUNDS {
+            return heard;
+        }
+        round += 1;
+    }
+}
+
+async fn ask_logs_once(reader: &dyn ChainReader, header: &Header, filter: &LogFilter) -> Heard {
     let (all, span) = (LogFilter::default(), LogSpan::Block(header.block.block_ref()));
     let mut voices: Vec<Voice> = Vec::new();
-    let mut failed = None;
+    let (mut failed, mut heard) = (None, 0);
     for EndpointAnswer { endpoint, answer } in reader.logs_from_each(span, &all).await {
         let logs = answer.and_then(|logs| block_logs::checked(&header.block, &all, logs));
         match logs {
             Ok(logs) => {
+                heard += 1;
                 let voice = Voice::new(endpoint, logs, filter, false);
                 match voices.iter_mut().find(|other| other.wanted == voice.wanted) {
                     Some(other) => other.join(voice, header),
@@ -143,10 +163,20 @@ async fn ask_logs(
             Err(error) => failed = Some(error),
         }
     }
-    match failed {
-        Some(error) if voices.is_empty() => Err(error),
-        _ => Ok(voices),
-    }
+    let is_partial = failed.is_some() && heard == 1;
+    Heard { refusal: failed.filter(|_| voices.is_empty()), is_partial, voices }
+}
+
+/// One endpoint's word decides nothing while another that could contradict it is not heard.
+fn without_lone_word(judgement: Judgement, voices: &[Voice]) -> Judgement {
+    let is_proven = voices.iter().any(|voice| voice.is_receipts);
+    let verdict = match judgement.verdict {
+        _ if is_proven => return judgement,
+        Verdict::Replace { .. } => Verdict::Doubtful(Doubt::OneEndpoint),
+        Verdict::Stored(_) => Verdict::Stored(Proof::OneEndpoint),
+        doubtful => doubtful,
+    };
+    Judgement { verdict, false_accounts: Vec::new() }
 }
 
 /// What the block's receipts say, if an endpoint has some that hash to the header's root.

@@ -25,7 +25,7 @@ use crate::collect::routing::Routing;
 const MAX_BLOCKS: u64 = 1_000;
 /// How long it may take to read them: the head waits meanwhile. It doubles with each look that
 /// took longer …
-pub(super) const FIRST_LOOK_TIME: Duration = Duration::from_secs(2);
+pub(super) const FIRST_LOOK_TIME: Duration = Duration::from_secs(3);
 /// … up to this.
 const MAX_LOOK_TIME: Duration = Duration::from_secs(10);
 /// At most this many blocks are mended in one look; the next one goes on.

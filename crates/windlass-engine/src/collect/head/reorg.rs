@@ -1,6 +1,8 @@
 //! Takes back what stands above the common ancestor, or stops where nothing may be taken back.
 
+use windlass_core::chain::BlockRef;
 use windlass_core::commit::{Commit, Write, Written};
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind};
 
 use super::ancestor::common_ancestor;
 use super::{Followed, Follower, Step};
@@ -49,6 +51,9 @@ impl Follower {
     /// Notes that collecting has stopped, so that everybody knows; deletes nothing.
     async fn stand_still(&self, step: &Step, violation: CollectError) -> Result<CollectError, CollectError> {
         let CollectError::FinalityViolated { chain, block, .. } = violation else { return Ok(violation) };
+        if let Some(disagreement) = self.disagreement(block).await? {
+            return Err(disagreement.into());
+        }
         let rewind_to = self.chain.rewind_target(block).await?;
         let violation = CollectError::FinalityViolated { chain, block, rewind_to };
         let halt = Halt { block, rewind_to, reason: violation.to_string() };
@@ -59,6 +64,39 @@ impl Follower {
             self.chain.store.commit(note).await?;
         }
         Ok(violation)
+    }
+
+    /// What is to be said where an endpoint still has a stored block that others have replaced:
+    /// those serve another chain, and are not asked for a while.
+    async fn disagreement(&self, block: BlockRef) -> Result<Option<ChainError>, CollectError> {
+        let stored = self.chain.store.blocks(self.chain.options.chain, block.number, 1).await?;
+        if stored.first().is_none_or(|stored| stored.block_ref() != block) {
+            return Ok(None);
+        }
+        let reader = &self.chain.reader;
+        let (mut having, mut others) = (Vec::new(), Vec::new());
+        for one in reader.header_from_each(BlockTag::Number(block.number)).await {
+            match one.answer {
+                Ok(Some(header)) if header.block.hash == block.hash => having.push(one.endpoint),
+                Ok(Some(header)) => others.push((one.endpoint, header.block.hash)),
+                _ => {}
+            }
+        }
+        if having.is_empty() || others.is_empty() {
+            return Ok(None);
+        }
+        for (endpoint, hash) in &others {
+            let why =
+                format!("it has block {hash} where block {block} is final, which {} has", having.join(", "));
+            reader.report_other_chain(endpoint, &why);
+        }
+        let named: Vec<&str> = others.iter().map(|(endpoint, _)| endpoint.as_str()).collect();
+        let message = format!(
+            "{} has another block than block {block}, which is final and which {} has; take the one that is wrong out of `rpc`",
+            named.join(", "),
+            having.join(", ")
+        );
+        Ok(Some(ChainError::new(ChainErrorKind::Malformed, message)))
     }
 
     /// Forgets that collecting had stopped: the chain has what is stored again.

@@ -85,6 +85,10 @@ impl ChainReader for CountedReader {
         self.inner.report_false_answer(endpoint, answer);
     }
 
+    fn report_other_chain(&self, endpoint: &str, why: &str) {
+        self.inner.report_other_chain(endpoint, why);
+    }
+
     fn range_size(&self, filter: &LogFilter) -> u64 {
         self.inner.range_size(filter)
     }

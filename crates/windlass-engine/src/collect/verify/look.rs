@@ -168,18 +168,24 @@ impl Verifier {
         is_proven.then(checked).flatten()
     }
 
-    /// All logs of a block, as an endpoint has them; `None` where they do not give its bloom.
+    /// All logs of a block, as the endpoints have them; `None` where they do not give its bloom or
+    /// are not alike. Where there are several endpoints, one alone proves nothing.
     async fn given_logs(&self, header: &Header) -> Result<Option<Vec<LogEvent>>, CollectError> {
         let (all, span) = (LogFilter::default(), LogSpan::Block(header.block.block_ref()));
-        let answer = self.reader.logs(span, &all).await;
-        match answer.and_then(|logs| block_logs::checked(&header.block, &all, logs)) {
-            Ok(logs) => {
-                let is_lacking = BloomFit::of(&header.logs_bloom, &logs) == BloomFit::Lacking;
-                Ok((!is_lacking).then_some(logs))
+        let (mut failed, mut given): (Option<ChainError>, Vec<Vec<LogEvent>>) = (None, Vec::new());
+        for one in self.reader.logs_from_each(span, &all).await {
+            match one.answer.and_then(|logs| block_logs::checked(&header.block, &all, logs)) {
+                Ok(logs) => given.push(logs),
+                Err(ChainError { kind: ChainErrorKind::Malformed, .. }) => return Ok(None),
+                Err(error) => failed = Some(error),
             }
-            Err(ChainError { kind: ChainErrorKind::Malformed, .. }) => Ok(None),
-            Err(error) => Err(error.into()),
         }
+        if let Some(error) = failed.filter(|_| given.len() < 2) {
+            return Err(error.into());
+        }
+        let is_lacking = |logs: &Vec<LogEvent>| BloomFit::of(&header.logs_bloom, logs) == BloomFit::Lacking;
+        let is_alike = given.windows(2).all(|pair| pair[0] == pair[1]);
+        Ok(given.pop().filter(|last| is_alike && !is_lacking(last)))
     }
 
     /// Settles suspicious blocks. A segment of which one was stored wrongly is collected again.

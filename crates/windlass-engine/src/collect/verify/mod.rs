@@ -56,6 +56,8 @@ const SAMPLED_BLOCKS: u64 = 2_000;
 const FULL_BLOCKS: u64 = 100;
 /// What a step over a sampled segment may cost: headers and logs.
 const SAMPLED_COST: u64 = 40;
+/// How soon a range is looked at again that seemed wrong and could not be mended.
+const SUSPICION_PAUSE: Duration = Duration::from_secs(30);
 /// After trouble it goes on no sooner than this: no other loop waits for it.
 const TROUBLE_PAUSE: Duration = Duration::from_secs(5);
 
@@ -222,14 +224,19 @@ impl Verifier {
         Ok(segment.map(|segment| Work::Look(self.within_start(plan, segment))))
     }
 
-    /// Final blocks that campaigns have stored. What the head has stored was checked then.
+    /// Final blocks that campaigns have stored. What the head has stored was checked against its
+    /// headers then; where everything is verified, it is looked at again.
     async fn stored(&self, plan: &Plan) -> Result<BlockSet, CollectError> {
         let chain = &self.chain;
         let starts = plan.collected().map(|(_, source)| source.start);
         let followed_from = plan.collected().filter_map(|(_, source)| source.head_from).max();
-        let Some((from, to)) = starts.min().zip(followed_from.and_then(|from| from.checked_sub(1))) else {
-            return Ok(BlockSet::EMPTY);
+        let last = match chain.options.verify.mode {
+            VerifyMode::Full => {
+                ledger::block(&*chain.store, &chain.names.head).await?.map(|head| head.number)
+            }
+            _ => followed_from.and_then(|from| from.checked_sub(1)),
         };
+        let Some((from, to)) = starts.min().zip(last) else { return Ok(BlockSet::EMPTY) };
         let to = chain.final_up_to(to).await?;
         if from > to {
             return Ok(BlockSet::EMPTY);
@@ -308,6 +315,8 @@ impl Work {
 
 impl Paced for Verifier {
     const WHAT: &'static str = "verifying";
+    /// An endpoint may hang or limit its rate; whatever was not committed is looked at again.
+    const STOPS_WITHIN: Option<Duration> = Some(Duration::from_secs(1));
     type Error = CollectError;
 
     async fn pace(&mut self) -> Result<Duration, CollectError> {
@@ -315,6 +324,8 @@ impl Paced for Verifier {
             VerifyStep::NotOurs | VerifyStep::Idle | VerifyStep::OverBudget => {
                 self.chain.options.historical_interval
             }
+            // Blocks that are suspicious, and of which no endpoint has others in a range.
+            VerifyStep::Recollected { mended: 0, .. } => SUSPICION_PAUSE,
             _ => Duration::ZERO,
         })
     }

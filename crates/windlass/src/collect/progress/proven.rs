@@ -67,7 +67,9 @@ impl Trust {
         let not_listed: u64 = all.iter().map(|doubts| doubts.not_listed).sum();
         Some(ProvenView {
             total_blocks: blocks.count(),
-            head_blocks: head.filter(|head| head.from <= head.to).map_or(0, |head| head.count()),
+            head_blocks: head
+                .filter(|head| head.from <= head.to)
+                .map_or(0, |head| BlockSet::from(head).minus(&self.verified.full).count()),
             sampled_blocks: within(&self.verified.sampled),
             full_blocks: within(&self.verified.full),
             doubtful_blocks: listed.count() as u64 + not_listed,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use alloy_primitives::Bloom;
-use tokio::time::advance;
+use tokio::time::{Instant, advance};
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{
     AnswerFault, BlockTag, ChainErrorKind, ChainReader, FalseAnswer, Header, LogFilter, LogSpan,
@@ -125,4 +125,25 @@ async fn an_endpoint_that_is_alone_is_asked_all_the_same() {
 fn header() -> windlass_core::chain::BlockHeader {
     let windlass_core::chain::BlockRef { number, hash } = block(12);
     windlass_core::chain::BlockHeader { number, hash, parent_hash: hash, timestamp_s: 0 }
+}
+
+/// One that hangs is waited for as long as answers usually take ten times over, not for ever, and
+/// is left out when it does so again.
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_that_hangs_holds_up_no_comparison() {
+    let (pool, fakes) = pool(2);
+    let span = LogSpan::Range(BlockRange { from: 1, to: 2 });
+    for _ in 0..30 {
+        pool.logs(span, &LogFilter::default()).await.expect("logs");
+    }
+    fakes[0].manner().fault = Some(Fault::Silent);
+    for round in 0..3 {
+        let start = Instant::now();
+        let answers = pool.logs_from_each(span, &LogFilter::default()).await;
+        assert!(start.elapsed() <= Duration::from_secs(2), "{:?}", start.elapsed());
+        assert_eq!(answers.iter().filter(|one| one.answer.is_ok()).count(), 1, "round {round}");
+    }
+    let (start, answers) = (Instant::now(), pool.logs_from_each(span, &LogFilter::default()).await);
+    assert!(start.elapsed() < Duration::from_secs(1) && answers[0].answer.is_err(), "it is left out");
+    assert!(pool.endpoint_notes()[0].contains("http://a is left out"), "{:?}", pool.endpoint_notes());
 }
