@@ -177,6 +177,8 @@ on_both_stores! {
         a_row_that_the_receipts_deny_is_removed
         one_endpoint_alone_replaces_no_rows_of_another_block
         one_endpoint_of_two_makes_nothing_final
+        one_endpoint_adds_nothing_while_the_other_is_not_heard
+        an_endpoint_of_another_branch_stops_nothing
         rows_of_another_block_are_replaced_where_all_logs_give_the_bloom
         an_answer_by_hash_with_another_number_stores_nothing
         times_at_the_head_are_those_of_the_header
@@ -200,6 +202,8 @@ on_both_stores! {
         one_process_verifies_at_a_time
         nothing_is_verified_where_it_is_off
         altered_data_is_found_by_receipts
+        one_endpoint_of_two_proves_nothing_alone
+        what_the_head_has_stored_is_looked_at_in_full
     }
     once {
         a_range_under_way_when_a_source_leaves_is_announced_once

@@ -13,16 +13,21 @@ use windlass_core::reader::{
 use super::scripted::Scripted;
 
 /// Endpoints named `a`, `b` and so on. The first whose logs are trusted is asked about logs,
-/// the first of all about anything else.
+/// the first that is not known to serve another chain about anything else.
 pub(crate) struct Panel {
     endpoints: Vec<(String, Arc<Scripted>)>,
     named: Mutex<BTreeSet<(String, String)>>,
+    set_aside: Mutex<BTreeSet<String>>,
 }
 
 impl Panel {
     pub(crate) fn new(endpoints: Vec<Arc<Scripted>>) -> Self {
         let names = (b'a'..).map(|name| char::from(name).to_string());
-        Self { endpoints: names.zip(endpoints).collect(), named: Mutex::default() }
+        Self {
+            endpoints: names.zip(endpoints).collect(),
+            named: Mutex::default(),
+            set_aside: Mutex::default(),
+        }
     }
 
     /// The endpoints whose answers were reported as false, with what was wrong.
@@ -35,8 +40,15 @@ impl Panel {
         self.named().into_iter().map(|(name, _)| name).collect()
     }
 
+    /// The endpoints that were reported to serve another chain.
+    pub(crate) fn set_aside(&self) -> BTreeSet<String> {
+        self.set_aside.lock().expect("no panic").clone()
+    }
+
     fn first(&self) -> &Scripted {
-        &self.endpoints[0].1
+        let set_aside = self.set_aside();
+        let first = self.endpoints.iter().find(|(name, _)| !set_aside.contains(name));
+        &first.unwrap_or(&self.endpoints[0]).1
     }
 
     fn trusted(&self) -> &Scripted {
@@ -95,6 +107,10 @@ impl ChainReader for Panel {
 
     fn report_false_answer(&self, endpoint: &str, answer: &FalseAnswer) {
         self.named.lock().expect("no panic").insert((endpoint.to_owned(), answer.to_string()));
+    }
+
+    fn report_other_chain(&self, endpoint: &str, _why: &str) {
+        self.set_aside.lock().expect("no panic").insert(endpoint.to_owned());
     }
 
     fn range_size(&self, filter: &LogFilter) -> u64 {

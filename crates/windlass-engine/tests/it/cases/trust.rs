@@ -293,3 +293,59 @@ pub(super) async fn one_endpoint_of_two_makes_nothing_final(kind: Kind) {
     assert_eq!(now.number, stage.chain.finalized());
     stage.assert_complete(&Orders::default()).await;
 }
+
+/// A log that was made up fits the bloom of its block if it copies another's topics. One endpoint's
+/// word for it is worth nothing while the other is not heard, which may contradict it.
+pub(super) async fn one_endpoint_adds_nothing_while_the_other_is_not_heard(kind: Kind) {
+    let (stage, mut before) = backfilled(kind).await;
+    before.follower.release().await;
+    let (liar, silent) = (another(&stage), another(&stage));
+    liar.tamper(|_, mut logs| {
+        if let Some(log) = logs.iter().find(|log| log.block.number == 40).cloned() {
+            logs.push(LogEvent { log_index: log.log_index + 9, ..log });
+            logs.sort_by_key(|log| (log.block.number, log.log_index));
+        }
+        logs
+    });
+    silent.set_down(true);
+    let panel = Arc::new(Panel::new(vec![liar.clone(), silent.clone()]));
+    let mut collector = stage.collector_reading("b", &Orders::default(), panel.clone());
+    collector.settle().await;
+    stage.assert_complete(&Orders::default()).await;
+    let doubts = stage.doubts().await;
+    assert_eq!((doubts.blocks[0].number, doubts.blocks[0].doubt), (40, Doubt::OneEndpoint));
+    assert!(panel.named().is_empty(), "nobody is accused: {:?}", panel.named());
+    silent.set_down(false);
+    liar.be_honest();
+    stage.clock.advance_ms(60_000);
+    collector.settle().await;
+    stage.assert_complete(&Orders::default()).await;
+    assert_eq!(stage.doubts().await.count(), 0);
+}
+
+/// One of two has other blocks from below what is final on, and names them first: the other still
+/// has what is stored, so collecting does not stop, and that one is not asked.
+pub(super) async fn an_endpoint_of_another_branch_stops_nothing(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.mine_up_to(HEAD);
+    let liar = another(&stage);
+    let panel = Arc::new(Panel::new(vec![liar.clone(), another(&stage)]));
+    let mut collector = stage.collector_reading("a", &Orders::default(), panel.clone());
+    collector.settle().await;
+    liar.tamper_headers(|header| {
+        let number = header.block.number;
+        let turned = |hash: B256| B256::from_slice(&hash.iter().rev().copied().collect::<Vec<_>>());
+        let hash = if number >= 50 { turned(header.block.hash) } else { header.block.hash };
+        let parent_hash =
+            if number > 50 { turned(header.block.parent_hash) } else { header.block.parent_hash };
+        Header { block: BlockHeader { hash, parent_hash, ..header.block }, ..header }
+    });
+    let error = collector.follower.step().await.expect_err("the endpoints disagree");
+    let CollectError::Chain(error) = error else { panic!("{error}") };
+    assert!(error.message.contains("which is final and which b has"), "{error}");
+    assert_eq!((stage.halt().await, panel.set_aside().len()), (None, 1));
+    stage.mine(&[1_000]);
+    collector.settle().await;
+    stage.assert_complete(&Orders::default()).await;
+    assert_eq!(stage.position().await, i64::try_from(HEAD + 1).ok());
+}

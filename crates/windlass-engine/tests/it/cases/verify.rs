@@ -294,13 +294,7 @@ pub(super) async fn nothing_is_verified_where_it_is_off(kind: Kind) {
 /// No bloom knows a log's data: only receipts show that it was altered, and they prove what is right.
 pub(super) async fn altered_data_is_found_by_receipts(kind: Kind) {
     let stage = Stage::new(kind, 3).await;
-    stage.reader.tamper(|_, logs| {
-        let lie = |log: LogEvent| match log.block.number {
-            50..60 => LogEvent { data: log.data.iter().map(|byte| byte ^ 1).collect(), ..log },
-            _ => log,
-        };
-        logs.into_iter().map(lie).collect()
-    });
+    stage.reader.tamper(with_altered_data(50..60));
     let orders = orders(VerifyMode::Full);
     let collector = collected(&stage, &orders, stage.reader.clone()).await;
     stage.reader.tell_receipts();
@@ -309,4 +303,57 @@ pub(super) async fn altered_data_is_found_by_receipts(kind: Kind) {
     let record = stage.verified().await;
     assert_eq!((record.full.count(), record.doubts.count()), (LAST + 1, 0));
     assert_eq!(record.doubts.false_endpoints.len(), 1, "and who told it is named");
+}
+
+/// The data of some logs, altered wherever it is told.
+fn with_altered_data(blocks: std::ops::Range<u64>) -> impl Fn(LogSpan, Vec<LogEvent>) -> Vec<LogEvent> {
+    move |_, logs| {
+        let lie = |log: LogEvent| match blocks.contains(&log.block.number) {
+            true => LogEvent { data: log.data.iter().map(|byte| byte ^ 1).collect(), ..log },
+            false => log,
+        };
+        logs.into_iter().map(lie).collect()
+    }
+}
+
+/// What one endpoint of two told is not verified by asking it again while the other is away.
+pub(super) async fn one_endpoint_of_two_proves_nothing_alone(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let (liar, honest) = (another(&stage), another(&stage));
+    liar.tamper(with_altered_data(50..60));
+    let panel = Arc::new(Panel::new(vec![liar.clone(), honest.clone()]));
+    let orders = orders(VerifyMode::Full);
+    stage.mine_up_to(HEAD);
+    let mut collector = stage.collector_reading("a", &orders, panel);
+    collector.follow().await;
+    collector.work_off().await;
+    honest.set_down(true);
+    let mut verifier = Verifier::new(collector.chain.clone(), 1);
+    verifier.step().await.expect_err("one alone proves nothing");
+    assert_eq!(stage.verified().await.full.count(), 0);
+    verifier.release().await;
+    honest.set_down(false);
+    verify(&collector, 1).await;
+    let record = stage.verified().await;
+    assert_eq!(record.doubts.count(), 10, "{record:?}");
+    assert!((50..60).all(|block| !record.full.contains(block)), "{record:?}");
+    liar.be_honest();
+    stage.clock.advance_ms(60_000);
+    verify(&collector, 1).await;
+    collector.settle().await;
+    stage.assert_complete(&orders).await;
+}
+
+pub(super) async fn what_the_head_has_stored_is_looked_at_in_full(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let orders = orders(VerifyMode::Full);
+    let mut collector = collected(&stage, &orders, stage.reader.clone()).await;
+    stage.reader.tamper(with_altered_data(HEAD + 1..HEAD + 100));
+    for head in HEAD + 1..=HEAD + 10 {
+        stage.mine_up_to(head);
+        collector.settle().await;
+    }
+    stage.reader.tell_receipts();
+    assert_eq!(verify(&collector, 1).await.0, 7, "those that are final");
+    assert_eq!(stage.verified().await.full.count(), HEAD + 8);
 }
