@@ -224,6 +224,9 @@ impl Inner {
         };
         member.health().succeeded(question.kind(), began, now);
         member.health().rate.answered(question.calls(), now);
+        if question.kind().is_about_logs() {
+            member.distrust().answered();
+        }
         self.hedges().answered(question.kind(), now - began);
         for other in self.members.iter().enumerate().filter(|(other, _)| *other != place) {
             question.share(answer, &*other.1.source);

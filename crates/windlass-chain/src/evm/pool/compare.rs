@@ -21,6 +21,10 @@ const MAX_COMPARED: usize = 5;
 const FIRST_SET_ASIDE: Duration = Duration::from_secs(60);
 /// How long it is not asked at most.
 const LONGEST_SET_ASIDE: Duration = Duration::from_secs(3_600);
+/// After so many failures in a row at questions about logs an endpoint is not asked about them …
+const MAX_FAILURES: u32 = 3;
+/// … for this long.
+const FAILING_PAUSE: Duration = Duration::from_secs(30);
 /// The most doublings.
 const MAX_DOUBLINGS: u32 = 16;
 
@@ -31,6 +35,9 @@ pub(super) struct Distrust {
     doublings: u32,
     count: u64,
     reason: Option<String>,
+    /// Until when it is not asked because it keeps failing at logs, and how it did last.
+    failing: Option<(Instant, String)>,
+    failures: u32,
 }
 
 impl Distrust {
@@ -51,9 +58,35 @@ impl Distrust {
         true
     }
 
+    /// A question about logs failed. After several in a row others are asked for a while; says
+    /// whether that begins now. Whatever else it answers says nothing about logs.
+    pub(super) fn failed(&mut self, why: &str, now: Instant) -> bool {
+        self.failures += 1;
+        if self.failures < MAX_FAILURES || self.set_aside_for(now).is_some() {
+            return false;
+        }
+        // One more failure then is enough.
+        self.failures = MAX_FAILURES - 1;
+        self.failing = Some((now + FAILING_PAUSE, why.to_owned()));
+        true
+    }
+
+    /// A question about logs was answered.
+    pub(super) fn answered(&mut self) {
+        self.failures = 0;
+    }
+
     /// How long the endpoint is still set aside, if it is.
     pub(super) fn set_aside_for(&self, now: Instant) -> Option<Duration> {
-        self.until.filter(|until| now < *until).map(|until| until - now)
+        let failing = self.failing.as_ref().map(|(until, _)| *until);
+        let until = self.until.max(failing)?;
+        (now < until).then(|| until - now)
+    }
+
+    /// Why it is set aside.
+    pub(super) fn why(&self, now: Instant) -> Option<&str> {
+        let failing = self.failing.as_ref().filter(|(until, _)| now < *until);
+        failing.map(|(_, why)| why.as_str()).or(self.reason())
     }
 
     /// How its answer was false the last time.
@@ -110,7 +143,7 @@ impl Inner {
 
     /// Who is not asked a question of this kind, because others can be.
     pub(super) fn distrusted_for(&self, kind: Kind, now: Instant) -> Vec<usize> {
-        if !matches!(kind, Kind::BlockLogs | Kind::RangeLogs) {
+        if !kind.is_about_logs() {
             return Vec::new();
         }
         let is_distrusted = |place: &usize| self.members[*place].distrust().set_aside_for(now).is_some();

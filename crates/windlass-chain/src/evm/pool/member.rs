@@ -292,6 +292,17 @@ impl Member {
             }
         };
         health.tell_trouble(error.message.clone(), now);
+        drop(health);
+        if kind.is_about_logs()
+            && error.kind == ChainErrorKind::Unreachable
+            && self.distrust().failed(&error.message, now)
+        {
+            tracing::warn!(
+                endpoint = self.name,
+                error = error.message,
+                "an endpoint keeps failing at logs and is not asked about them for a while"
+            );
+        }
     }
 
     /// It has not answered within this time, and is not waited for any longer.

@@ -38,6 +38,11 @@ impl Kind {
         matches!(self, Self::Head | Self::Headers | Self::BlockLogs)
     }
 
+    /// Whether it is about logs.
+    pub(super) fn is_about_logs(self) -> bool {
+        matches!(self, Self::BlockLogs | Self::RangeLogs)
+    }
+
     /// Whether it is about the newest blocks: such are few, urgent, and best put to one endpoint.
     pub(super) fn is_about_heads(self) -> bool {
         matches!(self, Self::Head | Self::BlockLogs)

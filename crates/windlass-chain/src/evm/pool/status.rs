@@ -45,8 +45,11 @@ pub struct EndpointStatus {
     pub hedged: u64,
     /// The newest block that it is known to have.
     pub head: Option<u64>,
-    /// For how long it is not asked about logs, because its logs were proven false.
+    /// For how long it is not asked about logs, because they were proven false or it keeps
+    /// failing at them.
     pub logs_set_aside_ms: Option<u64>,
+    /// Why.
+    pub logs_set_aside_why: Option<String>,
     /// How its logs were proven false the last time.
     pub false_answer: Option<String>,
     /// How often its logs were proven false.
@@ -75,6 +78,7 @@ impl EndpointStatus {
             hedged: health.counts.hedged,
             head: health.head(),
             logs_set_aside_ms: None,
+            logs_set_aside_why: None,
             false_answer: None,
             false_answers: 0,
             learned,
@@ -85,7 +89,7 @@ impl EndpointStatus {
     pub fn note(&self) -> Option<String> {
         let place = &self.place;
         if self.logs_set_aside_ms.is_some() {
-            let why = self.false_answer.as_deref().unwrap_or("its logs were false");
+            let why = self.logs_set_aside_why.as_deref().unwrap_or("its logs were false");
             return Some(format!("{place} is not asked about logs for now: {why}"));
         }
         if self.is_limited {
@@ -107,6 +111,7 @@ impl EndpointStatus {
         Self {
             healthy: self.healthy && set_aside.is_none(),
             logs_set_aside_ms: set_aside.map(ms),
+            logs_set_aside_why: set_aside.and_then(|_| distrust.why(now)).map(str::to_owned),
             false_answer: distrust.reason().map(str::to_owned),
             false_answers: distrust.count(),
             ..self

@@ -15,8 +15,8 @@ use super::http::{get, url_in};
 use super::world::{World, until, wait_until_collected};
 use crate::binary::{Folder, Running};
 
-/// At so many attempts a range is given up.
-const MAX_ATTEMPTS: u32 = 10;
+/// After so many attempts that did not come to an end a range is given up.
+const MAX_ATTEMPTS: u32 = 100;
 const DAY_MS: i64 = 86_400_000;
 
 /// The time, or a day later: nobody waits for the delays between attempts.

@@ -144,6 +144,29 @@ async fn an_endpoint_that_hangs_holds_up_no_comparison() {
         assert_eq!(answers.iter().filter(|one| one.answer.is_ok()).count(), 1, "round {round}");
     }
     let (start, answers) = (Instant::now(), pool.logs_from_each(span, &LogFilter::default()).await);
-    assert!(start.elapsed() < Duration::from_secs(1) && answers[0].answer.is_err(), "it is left out");
-    assert!(pool.endpoint_notes()[0].contains("http://a is left out"), "{:?}", pool.endpoint_notes());
+    assert!(start.elapsed() < Duration::from_secs(1) && answers.len() == 1, "it is not asked");
+    assert!(pool.endpoint_notes()[0].contains("http://a is"), "{:?}", pool.endpoint_notes());
+}
+
+/// Whatever else an endpoint answers, one that keeps failing at logs is not asked about them.
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_that_keeps_failing_at_logs_is_set_aside_for_them() {
+    let (pool, fakes) = pool(2);
+    let span = LogSpan::Range(BLOCKS);
+    fakes[0].manner().fault = Some(Fault::SilentAboutLogs);
+    for _ in 0..3 {
+        pool.logs_from_each(span, &LogFilter::default()).await;
+        pool.header_from_each(BlockTag::Latest).await;
+    }
+    let (start, answers) = (Instant::now(), pool.logs_from_each(span, &LogFilter::default()).await);
+    assert_eq!((answers.len(), answers[0].endpoint.as_str()), (1, "http://b"));
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    assert!(
+        pool.endpoint_notes()[0].contains("http://a is not asked about logs"),
+        "{:?}",
+        pool.endpoint_notes()
+    );
+    fakes[0].manner().fault = None;
+    advance(Duration::from_secs(31)).await;
+    assert_eq!(pool.logs_from_each(span, &LogFilter::default()).await.len(), 2);
 }

@@ -55,6 +55,8 @@ pub(super) enum Fault {
     Dead,
     /// Fails after the longest time.
     Silent,
+    /// The same for logs alone.
+    SilentAboutLogs,
     Limited(Duration),
     Refuses,
 }
@@ -145,7 +147,7 @@ impl Fake {
                 let limited = error(ChainErrorKind::RateLimited);
                 return Err(ChainError { retry: RetryAdvice::After(after), ..limited });
             }
-            None => {}
+            Some(Fault::SilentAboutLogs) | None => {}
         }
         let hiccup = manner.hiccup.filter(|(every, _)| number.is_multiple_of(*every));
         sleep(hiccup.map_or(manner.latency, |(_, time)| time)).await;
@@ -195,6 +197,9 @@ impl ChainReader for Fake {
 
     async fn logs(&self, span: LogSpan, _filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
         let manner = self.answer().await?;
+        if matches!(manner.fault, Some(Fault::SilentAboutLogs)) {
+            sleep(Duration::from_secs(30)).await;
+        }
         match span {
             LogSpan::Block(block) if block.number > manner.head => {
                 Err(ChainError::new(ChainErrorKind::UnknownBlock, "unknown block"))
