@@ -85,8 +85,13 @@ impl Distrust {
 
     /// Why it is set aside.
     pub(super) fn why(&self, now: Instant) -> Option<&str> {
+        self.failing(now).or(self.reason())
+    }
+
+    /// How it keeps failing at logs, if it is set aside for that.
+    fn failing(&self, now: Instant) -> Option<&str> {
         let failing = self.failing.as_ref().filter(|(until, _)| now < *until);
-        failing.map(|(_, why)| why.as_str()).or(self.reason())
+        failing.map(|(_, why)| why.as_str())
     }
 
     /// How its answer was false the last time.
@@ -114,9 +119,13 @@ impl Inner {
             let member = &self.members[place];
             let left_out = member.health().left_out(now);
             let is_resting = |left: &LeftOut| kind != Kind::Head || left.kind == ChainErrorKind::RateLimited;
-            let answer = match left_out.filter(is_resting) {
-                Some(left) => Err(ChainError::new(left.kind, format!("{} is left out for now", member.name))),
-                None => self.ask_member(question, self.turn_at(place)).await,
+            let failing = member.distrust().failing(now).filter(|_| kind.is_about_logs()).map(str::to_owned);
+            let answer = match (left_out.filter(is_resting), failing) {
+                (Some(left), _) => {
+                    Err(ChainError::new(left.kind, format!("{} is left out for now", member.name)))
+                }
+                (None, Some(why)) => Err(ChainError::new(ChainErrorKind::Unreachable, why)),
+                (None, None) => self.ask_member(question, self.turn_at(place)).await,
             };
             EndpointAnswer { endpoint: member.name.clone(), answer }
         });

@@ -22,7 +22,7 @@ impl Follower {
             }
             done => done?,
         };
-        self.has_chores = done != Followed::Idle;
+        self.has_chores = done != Followed::Idle || self.second_look.is_some();
         Ok(done)
     }
 

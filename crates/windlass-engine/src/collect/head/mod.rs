@@ -35,7 +35,6 @@ mod recheck;
 mod reorg;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -50,6 +49,7 @@ use windlass_core::reader::{ChainError, Header};
 use self::look::endpoints_behind;
 use self::poll::{Poll, Polls};
 use self::read_ahead::ReadAhead;
+use self::recheck::SecondLook;
 use super::blooms::BloomTrust;
 use super::chain::CollectedChain;
 use super::children::Children;
@@ -131,8 +131,8 @@ pub struct Follower {
     failures: u32,
     /// A second look is at no more blocks: fewer after each that failed.
     look_blocks: u64,
-    /// How long one may take: longer after each that failed.
-    look_limit: Duration,
+    /// One that is under way beside the head.
+    second_look: Option<SecondLook>,
     /// How many steps in a row had new blocks.
     busy_steps: u32,
     /// Who was last seen to hold the chain instead.
@@ -228,7 +228,7 @@ impl Follower {
             doubted: None,
             failures: 0,
             look_blocks: u64::MAX,
-            look_limit: recheck::FIRST_LOOK_TIME,
+            second_look: None,
             busy_steps: 0,
             waits_for: None,
         }

@@ -4,14 +4,14 @@
 //! kept, reported and asked about again later.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
+use tokio_util::task::AbortOnDropHandle;
 use windlass_core::chain::BlockRef;
 use windlass_core::commit::{Commit, Write};
 use windlass_core::cursor::CursorRule;
 use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
-use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, LogSpan};
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, LogFilter, LogSpan};
 
 use super::{Followed, Follower, Step};
 use crate::collect::compare;
@@ -23,11 +23,6 @@ use crate::collect::routing::Routing;
 
 /// At most this many blocks in one look.
 const MAX_BLOCKS: u64 = 1_000;
-/// How long it may take to read them: the head waits meanwhile. It doubles with each look that
-/// took longer …
-pub(super) const FIRST_LOOK_TIME: Duration = Duration::from_secs(3);
-/// … up to this.
-const MAX_LOOK_TIME: Duration = Duration::from_secs(10);
 /// At most this many blocks are mended in one look; the next one goes on.
 const MAX_MENDED_BLOCKS: usize = 50;
 
@@ -49,14 +44,16 @@ impl Follower {
         if to < from {
             return Ok(Followed::Idle);
         }
-        let blocks = BlockRange { from, to };
-        let answers = self.logs_again(blocks, &routing).await.inspect_err(|_| {
+        let look = SecondLookKey { plan_version: step.plan.version, filter: routing.filter.clone() };
+        let Some((blocks, answers)) = self.read_again(BlockRange { from, to }, look).await else {
+            return Ok(Followed::Idle);
+        };
+        let answers = answers.inspect_err(|_| {
             // Whatever the endpoint fails at, it may be less than that that it can do.
             self.look_blocks = (blocks.count() / 2).max(1);
-            self.look_limit = (self.look_limit * 2).min(MAX_LOOK_TIME);
         })?;
         self.look_blocks = self.look_blocks.saturating_mul(2);
-        self.look_limit = FIRST_LOOK_TIME;
+        let to = blocks.to;
         let mut differing = BTreeSet::new();
         for logs in answers {
             let found = routing.sorted(&logs);
@@ -89,32 +86,34 @@ impl Follower {
         Ok(Followed::Rechecked { blocks: blocks.count(), mended })
     }
 
-    /// The logs of some blocks, as each endpoint has them: what is stored came from one of
-    /// them, which would say the same again. A block that is too large for a range of its own
-    /// was had by its hash before.
-    async fn logs_again(
-        &self,
+    /// Reads final blocks again. In the loop that goes on beside the head, which waits for no
+    /// endpoint: `None` until it is done. What was begun for fewer blocks is brought to its end.
+    async fn read_again(
+        &mut self,
         blocks: BlockRange,
-        routing: &Routing,
-    ) -> Result<Vec<Vec<LogEvent>>, ChainError> {
-        let reader = &*self.chain.reader;
-        let (mut answers, mut failed) = (Vec::new(), None);
-        let asked = reader.logs_from_each(LogSpan::Range(blocks), &routing.filter);
-        let answered = tokio::time::timeout(self.look_limit, asked).await;
-        for one in answered.map_err(|_| put_off(blocks))? {
-            match one.answer {
-                Ok(logs) => answers.push(logs),
-                Err(error) => failed = Some(error),
-            }
+        key: SecondLookKey,
+    ) -> Option<(BlockRange, Result<Vec<Vec<LogEvent>>, ChainError>)> {
+        let reader = self.chain.reader.clone();
+        if !self.is_looping {
+            return Some((blocks, logs_again(&*reader, blocks, &key.filter).await));
         }
-        match failed {
-            _ if !answers.is_empty() => Ok(answers),
-            Some(ChainError { kind: ChainErrorKind::RangeTooLarge { .. }, .. }) if blocks.count() == 1 => {
-                let header = reader.header(BlockTag::Number(blocks.from)).await?;
-                let header = header.ok_or_else(|| unknown(blocks.from))?;
-                Ok(vec![reader.block_logs(&header, &routing.filter).await?])
+        let is_current = |look: &SecondLook| {
+            look.blocks.from == blocks.from && look.blocks.to <= blocks.to && look.key == key
+        };
+        match self.second_look.take().filter(is_current) {
+            Some(look) if look.answer.is_finished() => {
+                Some((look.blocks, look.answer.await.unwrap_or_else(|_| Err(unknown(blocks.from)))))
             }
-            failed => Err(failed.unwrap_or_else(|| unknown(blocks.from))),
+            Some(look) => {
+                self.second_look = Some(look);
+                None
+            }
+            None => {
+                let filter = key.filter.clone();
+                let asked = tokio::spawn(async move { logs_again(&*reader, blocks, &filter).await });
+                self.second_look = Some(SecondLook { blocks, key, answer: AbortOnDropHandle::new(asked) });
+                None
+            }
         }
     }
 
@@ -201,9 +200,44 @@ struct Settled {
     mended: u64,
 }
 
-fn put_off(blocks: BlockRange) -> ChainError {
-    let message = format!("the endpoints took too long with blocks {blocks} for a second look");
-    ChainError::new(ChainErrorKind::Unreachable, message)
+/// Final blocks that are being read again.
+pub(super) struct SecondLook {
+    blocks: BlockRange,
+    key: SecondLookKey,
+    answer: AbortOnDropHandle<Result<Vec<Vec<LogEvent>>, ChainError>>,
+}
+
+/// What a second look was begun for.
+#[derive(PartialEq, Eq)]
+struct SecondLookKey {
+    plan_version: u64,
+    filter: LogFilter,
+}
+
+/// The logs of some blocks, as each endpoint has them: what is stored came from one of
+/// them, which would say the same again. A block that is too large for a range of its own
+/// was had by its hash before.
+async fn logs_again(
+    reader: &dyn ChainReader,
+    blocks: BlockRange,
+    filter: &LogFilter,
+) -> Result<Vec<Vec<LogEvent>>, ChainError> {
+    let (mut answers, mut failed) = (Vec::new(), None);
+    for one in reader.logs_from_each(LogSpan::Range(blocks), filter).await {
+        match one.answer {
+            Ok(logs) => answers.push(logs),
+            Err(error) => failed = Some(error),
+        }
+    }
+    match failed {
+        _ if !answers.is_empty() => Ok(answers),
+        Some(ChainError { kind: ChainErrorKind::RangeTooLarge { .. }, .. }) if blocks.count() == 1 => {
+            let header = reader.header(BlockTag::Number(blocks.from)).await?;
+            let header = header.ok_or_else(|| unknown(blocks.from))?;
+            Ok(vec![reader.block_logs(&header, filter).await?])
+        }
+        failed => Err(failed.unwrap_or_else(|| unknown(blocks.from))),
+    }
 }
 
 fn unknown(number: u64) -> ChainError {
