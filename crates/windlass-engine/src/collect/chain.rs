@@ -157,10 +157,26 @@ impl CollectedChain {
 
     /// Looks at the chain; also gives the newest header whole.
     pub(super) async fn look(&self, known_final: KnownFinal) -> Result<(Sight, Header), ChainError> {
-        let (sight, newest) = Sight::look(&*self.reader, self.options.finality, known_final).await?;
+        let is_finality_asked = matches!(known_final, KnownFinal::Last(_));
+        let (sight, newest, dispute) = Sight::look(&*self.reader, self.options.finality, known_final).await?;
+        if is_finality_asked {
+            self.note_dispute(dispute);
+        }
         self.pulse.see(&sight, Instant::now());
         self.finalized.fetch_max(sight.finalized.number, Ordering::Relaxed);
         Ok((sight, newest))
+    }
+
+    /// Says once that endpoints disagree, and keeps it for whoever asks.
+    fn note_dispute(&self, dispute: Option<String>) {
+        let chain = self.options.chain;
+        match (self.pulse.disputed(dispute.clone()), dispute) {
+            (false, Some(dispute)) => {
+                tracing::warn!(%chain, "{dispute}; the head goes on, and nothing becomes final")
+            }
+            (true, None) => tracing::info!(%chain, "endpoints agree again about what is final"),
+            _ => {}
+        }
     }
 
     /// The last block up to `wanted` that is final.

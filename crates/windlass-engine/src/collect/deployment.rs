@@ -78,7 +78,7 @@ pub async fn first_block(
     finality: Finality,
 ) -> Result<u64, DeploymentError> {
     let sight = match Sight::look(reader, finality, KnownFinal::NOTHING).await {
-        Ok((sight, _)) => Some(sight),
+        Ok((sight, ..)) => Some(sight),
         // Some nodes do not say what is final.
         Err(error) if matches!(error.kind, ChainErrorKind::Refused | ChainErrorKind::Malformed) => None,
         Err(error) => return Err(error.into()),

@@ -30,16 +30,17 @@ pub struct Sight {
 }
 
 impl Sight {
-    /// Looks at the chain; also gives the newest header whole.
+    /// Looks at the chain; also gives the newest header whole, and what keeps the last final block
+    /// from moving on if endpoints disagree about it.
     pub async fn look(
         reader: &dyn ChainReader,
         finality: Finality,
         known_final: KnownFinal,
-    ) -> Result<(Self, Header), ChainError> {
+    ) -> Result<(Self, Header, Option<String>), ChainError> {
         let last = match known_final {
             KnownFinal::Enough(finalized) => {
                 let newest = known(reader, BlockTag::Latest).await?;
-                return Ok((Self::new(&newest, finalized), newest));
+                return Ok((Self::new(&newest, finalized), newest, None));
             }
             KnownFinal::Last(last) => last,
         };
@@ -59,11 +60,12 @@ impl Sight {
                 (newest, told)
             }
         };
-        let finalized = match confirmed(reader, &newest, told.unwrap_or_default(), last).await? {
+        let (finalized, dispute) = confirmed(reader, &newest, told.unwrap_or_default(), last).await?;
+        let finalized = match finalized {
             Some(finalized) => finalized,
             None => final_or_first(reader, newest.block.number).await?,
         };
-        Ok((Self::new(&newest, finalized), newest))
+        Ok((Self::new(&newest, finalized), newest, dispute))
     }
 
     fn new(newest: &Header, finalized: BlockHeader) -> Self {
@@ -71,13 +73,14 @@ impl Sight {
     }
 }
 
-/// The last final block, as far as endpoints agree about it; `None` where none is final yet.
+/// The last final block, as far as endpoints agree about it, `None` where none is final yet; and
+/// in which words they disagree.
 async fn confirmed(
     reader: &dyn ChainReader,
     newest: &Header,
     told: Vec<EndpointAnswer<Option<Header>>>,
     last: Option<BlockHeader>,
-) -> Result<Option<BlockHeader>, ChainError> {
+) -> Result<(Option<BlockHeader>, Option<String>), ChainError> {
     // A chain that does not reach it is another one than it was known of.
     let last = last.filter(|last| last.number <= newest.block.number);
     let (is_alone, mut failed, mut headers) = (told.len() < 2, None, Vec::new());
@@ -89,7 +92,7 @@ async fn confirmed(
     }
     if let Some(last) = last.filter(|_| headers.is_empty()) {
         // The head goes on without news of what is final.
-        return Ok(Some(last));
+        return Ok((Some(last), None));
     }
     if headers.is_empty() {
         let nobody = || ChainError::new(ChainErrorKind::Unreachable, "there is no endpoint to ask");
@@ -102,8 +105,8 @@ async fn confirmed(
     let headers = headers.into_iter().flatten().map(|header| header.block);
     let Some(lowest) = headers.filter(is_news).min_by_key(|header| header.number) else {
         return match last {
-            Some(last) => Ok(Some(last)),
-            None if is_none_final => Ok(None),
+            Some(last) => Ok((Some(last), None)),
+            None if is_none_final => Ok((None, None)),
             None => Err(disagreement(newest.block.number)),
         };
     };
@@ -112,8 +115,8 @@ async fn confirmed(
         false => in_time(last, disputed(reader, &lowest)).await,
     };
     match (disputed, last) {
-        (Some(None), _) => Ok(Some(lowest)),
-        (_, Some(last)) => Ok(Some(last)),
+        (Some(None), _) => Ok((Some(lowest), None)),
+        (disputed, Some(last)) => Ok((Some(last), disputed.flatten().map(|error| error.message))),
         (disputed, None) => Err(disputed.flatten().unwrap_or_else(|| disagreement(lowest.number))),
     }
 }

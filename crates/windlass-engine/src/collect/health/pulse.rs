@@ -52,6 +52,8 @@ struct Seen {
     obstacle: Option<(Failing, Duration)>,
     /// Since when ranges fail, with nothing heard in between.
     backfilling: Option<Failing>,
+    /// In which words endpoints disagree about what is final.
+    dispute: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -118,6 +120,16 @@ impl Pulse {
         let old_after_s = OLD_HEAD_S.max(block_time_s(sight).saturating_mul(OLD_HEAD_BLOCKS));
         let (number, timestamp_s) = (sight.latest.number, sight.latest_s);
         seen.head = Some(Head { number, timestamp_s, since, seen: now, old_after_s });
+    }
+
+    /// Endpoints disagree about what is final, or do not. Says whether they did before.
+    pub(in crate::collect) fn disputed(&self, dispute: Option<String>) -> bool {
+        std::mem::replace(&mut self.seen().dispute, dispute).is_some()
+    }
+
+    /// In which words they disagree, if they do.
+    pub(super) fn dispute(&self) -> Option<String> {
+        self.seen().dispute.clone()
     }
 
     /// A step of the head that began then has come to its end, or not.

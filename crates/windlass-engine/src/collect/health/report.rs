@@ -69,7 +69,7 @@ impl Reporter {
             return false;
         };
         let said = (lease.epoch, trouble.map(|failing| failing.code));
-        let news = (self.chain.pulse.head_number(), self.chain.reader.endpoint_notes());
+        let news = (self.chain.pulse.head_number(), notes(&self.chain));
         let beat = if news == self.written_news { self.beat() } else { MOVING_BEAT.min(self.beat()) };
         let is_due = |(before, at): &(Said, Instant)| *before != said || now.duration_since(*at) >= beat;
         if !self.written.as_ref().is_none_or(is_due) {
@@ -158,5 +158,12 @@ pub(in crate::collect) async fn end(chain: &CollectedChain, lease: &Lease, why: 
 async fn record(chain: &CollectedChain, lease: &Lease, stale_after: Duration) -> StoreResult<ChainHealth> {
     let wall = chain.store.now().await?;
     let record = chain.pulse.record(lease.owner.clone(), (Instant::now(), wall), stale_after);
-    Ok(ChainHealth { endpoints: chain.reader.endpoint_notes(), ..record })
+    Ok(ChainHealth { endpoints: notes(chain), ..record })
+}
+
+/// What is the matter with single endpoints, and between them.
+fn notes(chain: &CollectedChain) -> Vec<String> {
+    let mut notes = chain.reader.endpoint_notes();
+    notes.extend(chain.pulse.dispute());
+    notes
 }

@@ -21,7 +21,7 @@ async fn where_a_chain_stands_is_told_by_tag_or_by_depth() {
     let reader = Scripted::new(Arc::new(Endpoint::new(chain.clone(), 0)));
     let reader = &reader;
     let stands = |finality| async move {
-        Sight::look(reader, finality, KnownFinal::NOTHING).await.map(|(sight, _)| sight)
+        Sight::look(reader, finality, KnownFinal::NOTHING).await.map(|(sight, ..)| sight)
     };
     for (finality, block) in [
         (Finality::Finalized, 15),

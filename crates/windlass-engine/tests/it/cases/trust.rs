@@ -11,6 +11,8 @@ use windlass_core::table::RowHead;
 use windlass_engine::collect::doubts::Doubt;
 use windlass_engine::collect::error::CollectError;
 use windlass_engine::collect::head::Followed;
+use windlass_engine::collect::health::ChainHealth;
+use windlass_engine::collect::health::report::Reporter;
 
 use super::panel::Panel;
 use super::scripted::Scripted;
@@ -286,6 +288,9 @@ pub(super) async fn one_endpoint_of_two_makes_nothing_final(kind: Kind) {
     assert_eq!(stage.position().await, i64::try_from(stage.chain.head()).ok(), "the head goes on");
     let held = stage.sight().await.expect("a sight").finalized;
     assert!(held.number <= known.number + 1, "{held:?}");
+    Reporter::new(collector.chain.clone()).step().await;
+    let told = ChainHealth::read(&*stage.store, &stage.names).await.expect("read").expect("a record");
+    assert!(told.endpoints.iter().any(|note| note.contains("endpoints disagree about block")), "{told:?}");
     liar.be_honest();
     stage.mine(&[1_002]);
     collector.settle().await;

@@ -162,7 +162,7 @@ impl HaltView {
         let Halt { block, rewind_to, mut reason } = halt;
         if let (Some(to), Some(chain)) = (rewind_to, chain) {
             reason += &format!(
-                "; if the chain has really changed, stop `windlass run` and go back: \
+                "; if its endpoints serve another chain, correct `rpc`; if the chain has really changed, stop `windlass run` and go back: \
                  `windlass index rewind --chain {chain} --to {to} --yes`"
             );
         }
