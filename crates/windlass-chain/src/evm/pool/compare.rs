@@ -114,11 +114,16 @@ impl Inner {
         let now = Instant::now();
         let kind = question.kind();
         let distrusted = if kind == Kind::RangeLogs { self.distrusted_for(kind, now) } else { Vec::new() };
-        let places = (0..self.members.len()).filter(|place| !distrusted.contains(place)).take(MAX_COMPARED);
+        let is_compared = |place: &usize| {
+            !distrusted.contains(place) || self.members[*place].distrust().failing(now).is_some()
+        };
+        let places = (0..self.members.len()).filter(is_compared).take(MAX_COMPARED);
         let asked = places.map(|place| async move {
             let member = &self.members[place];
             let left_out = member.health().left_out(now);
-            let is_resting = |left: &LeftOut| kind != Kind::Head || left.kind == ChainErrorKind::RateLimited;
+            let is_resting = |left: &LeftOut| {
+                kind != Kind::Head || left.kind == ChainErrorKind::RateLimited || left.is_firm
+            };
             let failing = member.distrust().failing(now).filter(|_| kind.is_about_logs()).map(str::to_owned);
             let answer = match (left_out.filter(is_resting), failing) {
                 (Some(left), _) => {
@@ -138,7 +143,7 @@ impl Inner {
         let now = Instant::now();
         tracing::warn!(endpoint, why, "an endpoint serves another chain and is left out for a while");
         let mut health = member.health();
-        health.has_wrong_chain(now);
+        health.has_other_blocks(now);
         health.tell_trouble(why.to_owned(), now);
     }
 

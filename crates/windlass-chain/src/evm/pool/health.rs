@@ -38,6 +38,8 @@ const SLOW_FACTOR: f64 = 3.0;
 
 /// A single refusal among good answers is no rate limit.
 const MIN_LIMITED: u32 = 2;
+/// How long an endpoint is left out that has other blocks than those that are final.
+const OTHER_CHAIN_PAUSE: Duration = Duration::from_secs(60);
 /// An answer is of late for so long.
 const LATE: Duration = Duration::from_secs(5);
 /// So long an endpoint is called rate limiting after it wanted fewer requests.
@@ -101,6 +103,8 @@ pub(super) struct LeftOut {
     /// Until when at least, if all others are left out too.
     last_resort: Instant,
     pub(super) kind: ChainErrorKind,
+    /// Whether no answer brings it back before.
+    pub(super) is_firm: bool,
 }
 
 impl Health {
@@ -277,7 +281,9 @@ impl Health {
     /// An answer of whatever content: it is alive and well.
     pub(super) fn answered(&mut self) {
         (self.failures, self.pauses, self.limited_in_a_row) = (0, 0, 0);
-        (self.left_out, self.trouble) = (None, None);
+        if !self.left_out.is_some_and(|left_out| left_out.is_firm) {
+            (self.left_out, self.trouble) = (None, None);
+        }
     }
 
     /// More at once, if what is allowed is used.
@@ -356,6 +362,15 @@ impl Health {
         self.pause(ChainErrorKind::Refused, now);
     }
 
+    /// It has other blocks than those that are final: whatever it answers, it is left out.
+    pub(super) fn has_other_blocks(&mut self, now: Instant) {
+        self.counts.errors += 1;
+        self.leave_out((OTHER_CHAIN_PAUSE, Duration::ZERO), ChainErrorKind::Refused, now);
+        if let Some(left_out) = &mut self.left_out {
+            left_out.is_firm = true;
+        }
+    }
+
     /// Left out for longer than the last time; then it must name its chain again.
     fn pause(&mut self, kind: ChainErrorKind, now: Instant) {
         let longer = 1 << self.pauses.min(MAX_DOUBLINGS);
@@ -372,7 +387,7 @@ impl Health {
     fn leave_out(&mut self, (pause, asked_for): (Duration, Duration), kind: ChainErrorKind, now: Instant) {
         let until = self.left_out(now).map_or(now + pause, |before| before.until.max(now + pause));
         let last_resort = now + asked_for.max(LAST_RESORT_PAUSE);
-        self.left_out = Some(LeftOut { since: now, until, last_resort, kind });
+        self.left_out = Some(LeftOut { since: now, until, last_resort, kind, is_firm: false });
     }
 
     /// Whether a question began after it was last left out.

@@ -133,6 +133,8 @@ pub struct Follower {
     look_blocks: u64,
     /// One that is under way beside the head.
     second_look: Option<SecondLook>,
+    /// Since when one waits for an endpoint that was not heard.
+    unheard_since: Option<Instant>,
     /// How many steps in a row had new blocks.
     busy_steps: u32,
     /// Who was last seen to hold the chain instead.
@@ -229,6 +231,7 @@ impl Follower {
             failures: 0,
             look_blocks: u64::MAX,
             second_look: None,
+            unheard_since: None,
             busy_steps: 0,
             waits_for: None,
         }

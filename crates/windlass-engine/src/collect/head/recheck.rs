@@ -4,7 +4,9 @@
 //! kept, reported and asked about again later.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
+use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 use windlass_core::chain::BlockRef;
 use windlass_core::commit::{Commit, Write};
@@ -23,6 +25,10 @@ use crate::collect::routing::Routing;
 
 /// At most this many blocks in one look.
 const MAX_BLOCKS: u64 = 1_000;
+/// A look that has found differences settles them for so long, then the head has its turn.
+const SETTLE_TIME: Duration = Duration::from_secs(1);
+/// How long final blocks wait for an endpoint that was not heard about them.
+const MAX_UNHEARD_TIME: Duration = Duration::from_secs(600);
 /// At most this many blocks are mended in one look; the next one goes on.
 const MAX_MENDED_BLOCKS: usize = 50;
 
@@ -48,11 +54,20 @@ impl Follower {
         let Some((blocks, answers)) = self.read_again(BlockRange { from, to }, look).await else {
             return Ok(Followed::Idle);
         };
-        let answers = answers.inspect_err(|_| {
+        let ReadAgain { answers, unheard } = answers.inspect_err(|_| {
             // Whatever the endpoint fails at, it may be less than that that it can do.
             self.look_blocks = (blocks.count() / 2).max(1);
         })?;
+        let is_heard = unheard.is_none();
+        if let Some(error) = unheard.filter(|_| self.waits_for_unheard()) {
+            tracing::debug!(%error, %blocks, "a second look waits for an endpoint that was not heard");
+            self.look_blocks = (blocks.count() / 2).max(1);
+            return Ok(Followed::Idle);
+        }
         self.look_blocks = self.look_blocks.saturating_mul(2);
+        if is_heard {
+            self.unheard_since = None;
+        }
         let to = blocks.to;
         let mut differing = BTreeSet::new();
         for logs in answers {
@@ -64,14 +79,15 @@ impl Follower {
         let next = differing.iter().nth(MAX_MENDED_BLOCKS).copied();
         let blocks = BlockRange { from, to: next.map_or(to, |next| next - 1) };
         differing.retain(|block| *block <= blocks.to);
-        let end = chain.reader.header(BlockTag::Number(blocks.to)).await?;
-        let Some(end) = end else { return Ok(Followed::Idle) };
         if !differing.is_empty() && Doubts::read(&*chain.store, &chain.names.doubts).await?.is_full() {
             // Whatever is found now could not be asked about again: it waits for those before it.
             return Ok(Followed::Idle);
         }
         let found = self.settle_differing(step, &routing, blocks, &differing).await?;
         let (mut writes, mended) = (found.writes, found.mended);
+        let blocks = found.next.map_or(blocks, |next| BlockRange { from, to: next - 1 });
+        let end = chain.reader.header(BlockTag::Number(blocks.to)).await?;
+        let Some(end) = end else { return Ok(Followed::Idle) };
         // The chain may have been reorganised past what is final while it was looked at:
         // that is nothing to mend.
         if self.is_canonical(&step.position).await? != Some(true) {
@@ -86,13 +102,19 @@ impl Follower {
         Ok(Followed::Rechecked { blocks: blocks.count(), mended })
     }
 
+    /// Whether a look is put off because an endpoint was not heard: it may be the one that
+    /// contradicts the others. One that is away for long is not waited for.
+    fn waits_for_unheard(&mut self) -> bool {
+        self.unheard_since.get_or_insert_with(Instant::now).elapsed() < MAX_UNHEARD_TIME
+    }
+
     /// Reads final blocks again. In the loop that goes on beside the head, which waits for no
     /// endpoint: `None` until it is done. What was begun for fewer blocks is brought to its end.
     async fn read_again(
         &mut self,
         blocks: BlockRange,
         key: SecondLookKey,
-    ) -> Option<(BlockRange, Result<Vec<Vec<LogEvent>>, ChainError>)> {
+    ) -> Option<(BlockRange, Result<ReadAgain, ChainError>)> {
         let reader = self.chain.reader.clone();
         if !self.is_looping {
             return Some((blocks, logs_again(&*reader, blocks, &key.filter).await));
@@ -149,7 +171,7 @@ impl Follower {
         blocks: BlockRange,
         differing: &BTreeSet<u64>,
     ) -> Result<Settled, CollectError> {
-        let mut settled = Settled::default();
+        let mut settled = Settled { writes: Vec::new(), mended: 0, is_empty: true, next: None };
         if differing.is_empty() {
             return Ok(settled);
         }
@@ -157,10 +179,19 @@ impl Follower {
         let by = format!("mend-{}", step.lease.epoch.0);
         let mut resolver = BlockResolver::new(chain, &*chain.reader, routing, &by).await?;
         let mut doubts = Doubts::read(&*chain.store, &chain.names.doubts).await?;
+        let began = Instant::now();
         for number in differing {
+            // The head waits meanwhile: the rest is left to the next look.
+            if self.is_looping && !settled.is_empty && began.elapsed() >= SETTLE_TIME {
+                settled.next = Some(*number);
+                break;
+            }
             settled.writes.extend(resolver.resolve(*number, &mut doubts).await?);
+            settled.is_empty = false;
         }
-        resolver.name_false_ranges(blocks, &mut doubts).await;
+        if settled.next.is_none() {
+            resolver.name_false_ranges(blocks, &mut doubts).await;
+        }
         settled.mended = resolver.mended();
         settled.writes.push(doubts.write(&chain.names.doubts)?);
         Ok(settled)
@@ -194,17 +225,28 @@ impl Follower {
 }
 
 /// What became of blocks that differ.
-#[derive(Default)]
 struct Settled {
     writes: Vec<Write>,
     mended: u64,
+    /// Whether none was settled yet.
+    is_empty: bool,
+    /// The first that was not settled for want of time.
+    next: Option<u64>,
+}
+
+/// What endpoints say about blocks that are read again.
+struct ReadAgain {
+    /// The logs, as each that was heard has them.
+    answers: Vec<Vec<LogEvent>>,
+    /// Why another was not heard.
+    unheard: Option<ChainError>,
 }
 
 /// Final blocks that are being read again.
 pub(super) struct SecondLook {
     blocks: BlockRange,
     key: SecondLookKey,
-    answer: AbortOnDropHandle<Result<Vec<Vec<LogEvent>>, ChainError>>,
+    answer: AbortOnDropHandle<Result<ReadAgain, ChainError>>,
 }
 
 /// What a second look was begun for.
@@ -221,7 +263,7 @@ async fn logs_again(
     reader: &dyn ChainReader,
     blocks: BlockRange,
     filter: &LogFilter,
-) -> Result<Vec<Vec<LogEvent>>, ChainError> {
+) -> Result<ReadAgain, ChainError> {
     let (mut answers, mut failed) = (Vec::new(), None);
     for one in reader.logs_from_each(LogSpan::Range(blocks), filter).await {
         match one.answer {
@@ -230,11 +272,12 @@ async fn logs_again(
         }
     }
     match failed {
-        _ if !answers.is_empty() => Ok(answers),
+        unheard if !answers.is_empty() => Ok(ReadAgain { answers, unheard }),
         Some(ChainError { kind: ChainErrorKind::RangeTooLarge { .. }, .. }) if blocks.count() == 1 => {
             let header = reader.header(BlockTag::Number(blocks.from)).await?;
             let header = header.ok_or_else(|| unknown(blocks.from))?;
-            Ok(vec![reader.block_logs(&header, filter).await?])
+            let answers = vec![reader.block_logs(&header, filter).await?];
+            Ok(ReadAgain { answers, unheard: None })
         }
         failed => Err(failed.unwrap_or_else(|| unknown(blocks.from))),
     }

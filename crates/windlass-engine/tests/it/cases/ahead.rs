@@ -1,8 +1,6 @@
 //! The head reads ahead: few questions for many blocks, and progress under any share of
 //! failures below all of them.
 
-use std::time::Duration;
-
 use tokio_util::sync::CancellationToken;
 use windlass_core::reader::{ChainError, ChainErrorKind};
 use windlass_engine::collect::head::Followed;
@@ -134,19 +132,18 @@ pub(super) async fn a_second_look_that_is_not_answered_does_not_hold_up_the_head
     let gate = stage.reader.hold_ranges();
     let shutdown = CancellationToken::new();
     let run = tokio::spawn(collector.follower.run(shutdown.clone()));
-    let pause = || tokio::time::sleep(Duration::from_millis(5));
     for head in [21, 22, 23] {
         stage.mine_up_to(head);
         while stage.position().await != i64::try_from(head).ok() {
             assert!(!run.is_finished());
-            pause().await;
+            tokio::task::yield_now().await;
         }
     }
     assert_eq!(stage.rechecked().await, Some(17), "nobody has answered");
     gate.add_permits(1_000);
     while stage.rechecked().await != Some(20) {
         assert!(!run.is_finished());
-        pause().await;
+        tokio::task::yield_now().await;
     }
     shutdown.cancel();
     run.await.expect("no panic").expect("a clean end");

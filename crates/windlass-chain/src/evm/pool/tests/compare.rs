@@ -144,7 +144,7 @@ async fn an_endpoint_that_hangs_holds_up_no_comparison() {
         assert_eq!(answers.iter().filter(|one| one.answer.is_ok()).count(), 1, "round {round}");
     }
     let (start, answers) = (Instant::now(), pool.logs_from_each(span, &LogFilter::default()).await);
-    assert!(start.elapsed() < Duration::from_secs(1) && answers.len() == 1, "it is not asked");
+    assert!(start.elapsed() < Duration::from_secs(1) && answers[0].answer.is_err(), "it is not asked");
     assert!(pool.endpoint_notes()[0].contains("http://a is"), "{:?}", pool.endpoint_notes());
 }
 
@@ -159,7 +159,7 @@ async fn an_endpoint_that_keeps_failing_at_logs_is_set_aside_for_them() {
         pool.header_from_each(BlockTag::Latest).await;
     }
     let (start, answers) = (Instant::now(), pool.logs_from_each(span, &LogFilter::default()).await);
-    assert_eq!((answers.len(), answers[0].endpoint.as_str()), (1, "http://b"));
+    assert_eq!(answers.iter().map(|one| one.answer.is_ok()).collect::<Vec<_>>(), [false, true]);
     assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
     assert!(
         pool.endpoint_notes()[0].contains("http://a is not asked about logs"),
@@ -168,5 +168,6 @@ async fn an_endpoint_that_keeps_failing_at_logs_is_set_aside_for_them() {
     );
     fakes[0].manner().fault = None;
     advance(Duration::from_secs(31)).await;
-    assert_eq!(pool.logs_from_each(span, &LogFilter::default()).await.len(), 2);
+    let answers = pool.logs_from_each(span, &LogFilter::default()).await;
+    assert!(answers.iter().all(|one| one.answer.is_ok()));
 }
