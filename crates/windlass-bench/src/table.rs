@@ -76,8 +76,9 @@ impl Table {
             let Some(last) = rows.last() else { break };
             query.after = Some(last.head.key());
             for row in &rows {
-                if number >= truth.log_count() || *row != fees::row(&truth.log(number)) {
-                    return Err(format!("row {number} is not that of the chain: {row:?}").into());
+                let log = (number < truth.log_count()).then(|| fees::row(&truth.log(number)));
+                if log.as_ref() != Some(row) {
+                    return Err(format!("row {number} is {row:?}, the chain has {log:?}").into());
                 }
                 number += 1;
             }

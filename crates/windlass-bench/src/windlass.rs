@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
 use windlass_devnet::synthetic::SyntheticOptions;
 
 use crate::fees;
@@ -18,6 +19,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// How much of its log is shown when it ends by itself.
 const LOG_LINES: usize = 12;
 
+/// What is added to the configuration where the log is kept.
+const KEPT_LOG: &str = "\n[log]\nlevel = \"debug\"\n";
+
 type Broken = Box<dyn std::error::Error>;
 
 /// Which binary.
@@ -26,9 +30,34 @@ pub(crate) struct BinaryArgs {
     /// The binary to start; by default the one beside this program
     #[arg(long = "windlass", value_name = "PATH")]
     path: Option<PathBuf>,
+    /// Keep its configuration, its log with debugging lines and an embedded database in this folder
+    #[arg(long, value_name = "FOLDER")]
+    keep: Option<PathBuf>,
+}
+
+/// Where the collector runs: a temporary folder, or one that is kept.
+pub(crate) enum Folder {
+    Temporary(TempDir),
+    Kept(PathBuf),
+}
+
+impl Folder {
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Self::Temporary(folder) => folder.path(),
+            Self::Kept(path) => path,
+        }
+    }
 }
 
 impl BinaryArgs {
+    /// The folder to run in.
+    pub(crate) fn folder(&self) -> std::io::Result<Folder> {
+        let Some(kept) = &self.keep else { return Ok(Folder::Temporary(tempfile::tempdir()?)) };
+        std::fs::create_dir_all(kept)?;
+        Ok(Folder::Kept(kept.canonicalize()?))
+    }
+
     fn path(&self) -> Result<PathBuf, Broken> {
         let path = match &self.path {
             Some(path) => path.clone(),
@@ -61,9 +90,10 @@ impl Windlass {
         let config = format!(
             "[database]\nurl = {database:?}\n\n[chain.bench]\nid = {chain_id}\nrpc = {urls:?}\n\n\
              [index.{}]\nchain = \"bench\"\ncontract = \"{contract}\"\nstart = 0\nevents = [{:?}]\n\n\
-             [api]\nlisten = \"127.0.0.1:0\"\n",
+             [api]\nlisten = \"127.0.0.1:0\"\n{}",
             fees::INDEX,
             fees::EVENT,
+            if args.keep.is_some() { KEPT_LOG } else { "" },
         );
         std::fs::write(folder.join("windlass.toml"), config)?;
         Ok(Self { binary: args.path()?, folder: folder.to_owned(), child: None })

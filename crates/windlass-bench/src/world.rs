@@ -3,14 +3,13 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use tempfile::TempDir;
 use windlass_devnet::synthetic::{SyntheticNode, SyntheticOptions};
 
 use crate::clock;
 use crate::place::StoreArgs;
 use crate::serve::{self, Served};
 use crate::table::Table;
-use crate::windlass::{BinaryArgs, Windlass};
+use crate::windlass::{BinaryArgs, Folder, Windlass};
 
 /// How often the table is looked at: what is measured is longer by up to that.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -31,7 +30,7 @@ pub(crate) struct World {
     pub(crate) table: Table,
     /// When the collector was started first, on the clock of this machine.
     pub(crate) started: Duration,
-    _folder: TempDir,
+    _folder: Folder,
 }
 
 impl World {
@@ -42,7 +41,7 @@ impl World {
         shape: &serve::Args,
     ) -> Result<Self, Broken> {
         let chain = Served::start(shape)?;
-        let folder = tempfile::tempdir()?;
+        let folder = binary.folder()?;
         let database = store.fresh_database(folder.path()).await?;
         let mut windlass = Windlass::new(binary, folder.path(), &chain.urls, &database)?;
         let started = clock::now();

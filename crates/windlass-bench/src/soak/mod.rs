@@ -100,7 +100,8 @@ impl Soak {
         let mut ticks = tokio::time::interval(TICK);
         while begun.elapsed() < schedule.length {
             ticks.tick().await;
-            while let Some((_, event)) = due.next_if(|(at, _)| *at <= begun.elapsed()) {
+            while let Some((at, event)) = due.next_if(|(at, _)| *at <= begun.elapsed()) {
+                anstream::eprintln!("{} s: {event:?}", at.as_secs());
                 self.happen(event).await?;
             }
             self.restart_if_ended()?;
@@ -174,9 +175,12 @@ impl Soak {
     /// Lets it come to the head, with the usual faults, and compares the table with the chain.
     async fn compare(mut self, head: u64) -> Result<(), Broken> {
         self.world.wait_for(head, |_| {}).await?;
-        self.world.wait_for_all(head, |_| {}).await?;
+        let counted = self.world.wait_for_all(head, |_| {}).await;
         self.world.truth.blocks = head;
-        self.world.compare().await
+        match (counted, self.world.compare().await) {
+            (Err(counted), Err(compared)) => Err(format!("{counted}; {compared}").into()),
+            (counted, compared) => counted.and(compared),
+        }
     }
 }
 

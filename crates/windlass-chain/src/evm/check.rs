@@ -1,7 +1,7 @@
 //! Whether logs are what was asked for.
 //!
 //! A provider's answer is put in order and looked through once: every log lies in the
-//! span and passes the filter, none comes twice, and no two blocks share a number.
+//! span and passes the filter, none comes twice, and no two blocks share a number or a hash.
 
 use std::collections::HashSet;
 use std::hash::Hash;
@@ -37,7 +37,23 @@ pub(crate) fn check(span: LogSpan, filter: &LogFilter, logs: &mut [RpcLog]) -> R
     for pair in pairs {
         neighbours(&pair[0], &pair[1])?;
     }
-    Ok(())
+    one_number_per_hash(logs)
+}
+
+/// A log that was moved to another number leaves its own block short, and nothing else shows it.
+fn one_number_per_hash(logs: &[RpcLog]) -> Result<(), ChainError> {
+    let mut blocks: Vec<BlockRef> = logs
+        .chunk_by(|one, next| one.block.number == next.block.number)
+        .map(|block| block[0].block)
+        .collect();
+    blocks.sort_unstable_by_key(|block| block.hash);
+    match blocks.windows(2).find(|pair| pair[0].hash == pair[1].hash) {
+        Some(pair) => {
+            let (one, other) = (pair[0].number.min(pair[1].number), pair[0].number.max(pair[1].number));
+            Err(strange(format_args!("block {} as number {one} and {other}", pair[0].hash)))
+        }
+        None => Ok(()),
+    }
 }
 
 fn neighbours(one: &RpcLog, next: &RpcLog) -> Result<(), ChainError> {
@@ -142,6 +158,8 @@ mod tests {
         assert!(complaint(&all, vec![log(5, 0, 0), log(10, 0, 0)]).contains("not asked for"));
         assert!(complaint(&all, vec![log(5, 0, 1), log(6, 0, 1), log(5, 0, 1)]).ends_with("twice"));
         assert!(complaint(&all, vec![log(5, 0, 1), log(5, 1, 2)]).contains("two blocks 5"));
+        let moved = RpcLog { block: BlockRef { number: 8, ..log(6, 0, 0).block }, ..log(6, 0, 2) };
+        assert!(complaint(&all, vec![log(6, 0, 1), log(7, 0, 0), moved]).ends_with("as number 6 and 8"));
         let other = LogFilter { addresses: vec![Address::repeat_byte(9)], topics: vec![] };
         assert!(complaint(&other, vec![log(5, 0, 1)]).ends_with("the filter excludes"));
     }

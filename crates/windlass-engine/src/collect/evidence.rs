@@ -143,6 +143,8 @@ pub enum Doubt {
     BloomMismatch,
     /// Endpoints answer other questions, and refuse this one.
     NoAnswer,
+    /// An endpoint that may have contradicted what is stored was not heard.
+    Unheard,
 }
 
 impl fmt::Display for Doubt {
@@ -152,6 +154,7 @@ impl fmt::Display for Doubt {
             Self::Disagreement => "endpoints have different logs of it",
             Self::OneEndpoint => "one endpoint contradicts what is stored, and nothing proves it",
             Self::NoAnswer => "no endpoint tells its logs",
+            Self::Unheard => "what is stored was contradicted, and an endpoint does not answer",
             Self::BloomMismatch => "the logs that endpoints send do not fit the bloom in its header",
         })
     }

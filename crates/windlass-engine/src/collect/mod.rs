@@ -48,6 +48,7 @@ pub mod ledger;
 mod mend;
 pub mod names;
 mod persist;
+mod reread;
 mod resolve;
 pub mod rewind;
 mod rewind_target;

@@ -26,6 +26,8 @@ pub(super) struct BlockResolver<'a> {
     routing: &'a Routing,
     mend: Mend<'a>,
     now: Timestamp,
+    /// The first block that was mended, and how many were.
+    first_mended: Option<u64>,
     mended: u64,
     /// The wanted logs of blocks that were proven.
     proven: BTreeMap<u64, Vec<LogEvent>>,
@@ -41,11 +43,15 @@ impl<'a> BlockResolver<'a> {
     ) -> Result<Self, CollectError> {
         let mend = Mend::new(chain, routing, by).await?;
         let now = chain.store.now().await?;
-        Ok(Self { chain, reader, routing, mend, now, mended: 0, proven: BTreeMap::new() })
+        Ok(Self { chain, reader, routing, mend, now, first_mended: None, mended: 0, proven: BTreeMap::new() })
     }
 
-    /// How many blocks were mended.
-    pub(super) const fn mended(&self) -> u64 {
+    /// How many blocks were mended. Tells the operator, once for all of them.
+    pub(super) fn finish(self) -> u64 {
+        if let Some(first) = self.first_mended {
+            let (chain, blocks) = (self.chain.options.chain, self.mended);
+            tracing::warn!(%chain, first, blocks, "stored blocks differ from the chain and are mended");
+        }
         self.mended
     }
 
@@ -97,9 +103,10 @@ impl<'a> BlockResolver<'a> {
                 return Ok(Vec::new());
             }
         };
-        tracing::warn!(%chain, block = number, ?proof, "a stored block differs from the chain and is mended");
+        tracing::debug!(%chain, block = number, ?proof, "a stored block differs from the chain and is mended");
         let writes = self.mend.block(header.block.block_ref(), self.routing.sorted(&logs)).await?;
         self.mended += 1;
+        self.first_mended.get_or_insert(number);
         doubts.settle(number);
         self.proven.insert(number, logs);
         Ok(writes)

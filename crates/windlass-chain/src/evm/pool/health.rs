@@ -49,6 +49,11 @@ const MAX_HEAD_AGE: Duration = Duration::from_secs(60);
 /// So long an endpoint that did not have a block is not asked about it again.
 const LACKS_FOR: Duration = Duration::from_secs(2);
 
+/// An endpoint that was found behind another so many times in a row is told to be.
+const MIN_BEHIND: u32 = 2;
+/// How long a comparison of heads says something about the present.
+const BEHIND_FOR: Duration = Duration::from_secs(60);
+
 /// One endpoint's state.
 #[derive(Debug)]
 pub(super) struct Health {
@@ -80,6 +85,9 @@ pub(super) struct Health {
     pub(super) counts: Counts,
     /// The highest block that it is known to have, and when that was seen.
     head: Option<(u64, Instant)>,
+    /// By how many blocks its head was behind another's when they were compared last, when that
+    /// was, and how often in a row.
+    behind: Option<(u64, Instant, u32)>,
     /// Its last trouble, in words, and since when there is some; none after a good answer.
     trouble: Option<(String, Instant)>,
     /// How many calls a second it takes.
@@ -131,6 +139,7 @@ impl Health {
             overall: Average::default(),
             counts: Counts::default(),
             head: None,
+            behind: None,
             trouble: None,
             rate: Rate::default(),
         }
@@ -232,6 +241,18 @@ impl Health {
     /// It was asked for its newest block, which may lie below one that it once had.
     pub(super) fn told_head(&mut self, number: u64, now: Instant) {
         self.head = Some((number, now));
+    }
+
+    /// Its head was compared with another's, and is behind it by so many blocks, if at all.
+    pub(super) fn compared(&mut self, behind_blocks: u64, now: Instant) {
+        let times = self.behind.map_or(0, |(_, _, times)| times);
+        self.behind = (behind_blocks > 0).then_some((behind_blocks, now, times.saturating_add(1)));
+    }
+
+    /// By how many blocks it is behind another, again and again.
+    pub(super) fn blocks_behind(&self, now: Instant) -> Option<u64> {
+        let behind = self.behind.filter(|(_, at, times)| *times >= MIN_BEHIND && now - *at < BEHIND_FOR);
+        behind.map(|(blocks, ..)| blocks)
     }
 
     /// Whether it is known to have a block: what it had long ago it may have lost.

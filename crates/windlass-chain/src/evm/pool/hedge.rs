@@ -63,18 +63,18 @@ impl Hedges {
     /// How long an answer may take before its endpoint is taken to hang; `None` where there is
     /// no usual time.
     pub(super) fn hangs_after(&self, kind: Kind) -> Option<Duration> {
-        kind.has_usual_time().then(|| self.far_too_long(kind))
+        kind.has_usual_time().then(|| self.far_too_long(kind, FIRST_TIMEOUT))
     }
 
     /// How long an answer that is compared with those of others is waited for: whatever takes
     /// far longer than usual holds up those that are there.
     pub(super) fn compared_within(&self, kind: Kind) -> Duration {
-        self.far_too_long(kind).min(MAX_COMPARE_TIMEOUT)
+        self.far_too_long(kind, MIN_TIMEOUT).min(MAX_COMPARE_TIMEOUT)
     }
 
-    fn far_too_long(&self, kind: Kind) -> Duration {
+    fn far_too_long(&self, kind: Kind, at_first: Duration) -> Duration {
         let usual = self.recent[kind as usize].p95();
-        usual.map_or(FIRST_TIMEOUT, |usual| (usual * TIMEOUT_FACTOR).max(MIN_TIMEOUT))
+        usual.map_or(at_first, |usual| (usual * TIMEOUT_FACTOR).max(MIN_TIMEOUT))
     }
 
     /// Takes one of the hedges that are left, if there is one.

@@ -34,6 +34,9 @@ impl Inner {
         }
         let Some(favourite) = self.knowledge().favourite else { return Ok(first) };
         let second = self.ask_another(&question, favourite).await;
+        if let (Some(first), Some((place, second))) = (&first, &second) {
+            self.compare_heads((favourite, first.block.number), (*place, second.block.number));
+        }
         Ok(self.higher(first, second))
     }
 
@@ -72,6 +75,16 @@ impl Inner {
             return None;
         };
         answer.flatten().map(|header| (place, header))
+    }
+
+    /// Notes which of two endpoints is behind the other: one that is by a block or two is not.
+    fn compare_heads(&self, one: (usize, u64), other: (usize, u64)) {
+        let now = Instant::now();
+        for ((place, head), (_, others)) in [(one, other), (other, one)] {
+            let behind = others.saturating_sub(head);
+            let behind = if behind > MAX_BEHIND_BLOCKS { behind } else { 0 };
+            self.members[place].health().compared(behind, now);
+        }
     }
 
     fn higher(&self, first: Option<Header>, second: Option<(usize, Header)>) -> Option<Header> {

@@ -45,6 +45,8 @@ pub struct EndpointStatus {
     pub hedged: u64,
     /// The newest block that it is known to have.
     pub head: Option<u64>,
+    /// By how many blocks its head is behind another endpoint's.
+    pub behind_blocks: Option<u64>,
     /// For how long it is not asked about logs, because they were proven false or it keeps
     /// failing at them.
     pub logs_set_aside_ms: Option<u64>,
@@ -77,6 +79,7 @@ impl EndpointStatus {
             limited: health.counts.limited,
             hedged: health.counts.hedged,
             head: health.head(),
+            behind_blocks: health.blocks_behind(now),
             logs_set_aside_ms: None,
             logs_set_aside_why: None,
             false_answer: None,
@@ -102,7 +105,9 @@ impl EndpointStatus {
         match (self.left_out_ms, self.troubled_ms) {
             (Some(_), _) => Some(format!("{place} is left out for now: {why}")),
             (None, Some(TROUBLED_MS..)) => Some(format!("{place} has not answered of late: {why}")),
-            _ => None,
+            _ => {
+                self.behind_blocks.map(|blocks| format!("{place} is {blocks} blocks behind another endpoint"))
+            }
         }
     }
 

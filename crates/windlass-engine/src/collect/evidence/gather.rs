@@ -167,13 +167,14 @@ async fn ask_logs_once(reader: &dyn ChainReader, header: &Header, filter: &LogFi
     Heard { refusal: failed.filter(|_| voices.is_empty()), is_partial, voices }
 }
 
-/// One endpoint's word decides nothing while another that could contradict it is not heard.
+/// One endpoint's word decides nothing while another that could contradict it is not heard: not
+/// even that what is stored is right, since it was contradicted before.
 fn without_lone_word(judgement: Judgement, voices: &[Voice]) -> Judgement {
     let is_proven = voices.iter().any(|voice| voice.is_receipts);
     let verdict = match judgement.verdict {
         _ if is_proven => return judgement,
         Verdict::Replace { .. } => Verdict::Doubtful(Doubt::OneEndpoint),
-        Verdict::Stored(_) => Verdict::Stored(Proof::OneEndpoint),
+        Verdict::Stored(_) => Verdict::Doubtful(Doubt::Unheard),
         doubtful => doubtful,
     };
     Judgement { verdict, false_accounts: Vec::new() }

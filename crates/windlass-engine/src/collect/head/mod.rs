@@ -56,6 +56,7 @@ use super::children::Children;
 use super::error::CollectError;
 use super::health::report;
 use super::ledger;
+use super::reread::UnheardWait;
 use super::routing::Routing;
 use super::sight::Sight;
 use crate::pace::step_until;
@@ -133,8 +134,8 @@ pub struct Follower {
     look_blocks: u64,
     /// One that is under way beside the head.
     second_look: Option<SecondLook>,
-    /// Since when one waits for an endpoint that was not heard.
-    unheard_since: Option<Instant>,
+    /// Whether one waits for an endpoint that was not heard.
+    unheard: UnheardWait,
     /// How many steps in a row had new blocks.
     busy_steps: u32,
     /// Who was last seen to hold the chain instead.
@@ -231,7 +232,7 @@ impl Follower {
             failures: 0,
             look_blocks: u64::MAX,
             second_look: None,
-            unheard_since: None,
+            unheard: UnheardWait::default(),
             busy_steps: 0,
             waits_for: None,
         }

@@ -11,15 +11,15 @@ use tokio_util::task::AbortOnDropHandle;
 use windlass_core::chain::BlockRef;
 use windlass_core::commit::{Commit, Write};
 use windlass_core::cursor::CursorRule;
-use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
-use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, LogFilter, LogSpan};
+use windlass_core::reader::{BlockTag, ChainError, LogFilter};
 
 use super::{Followed, Follower, Step};
 use crate::collect::compare;
 use crate::collect::doubts::Doubts;
 use crate::collect::error::CollectError;
 use crate::collect::ledger;
+use crate::collect::reread::{Reread, unknown_final};
 use crate::collect::resolve::BlockResolver;
 use crate::collect::routing::Routing;
 
@@ -27,8 +27,6 @@ use crate::collect::routing::Routing;
 const MAX_BLOCKS: u64 = 1_000;
 /// A look that has found differences settles them for so long, then the head has its turn.
 const SETTLE_TIME: Duration = Duration::from_secs(1);
-/// How long final blocks wait for an endpoint that was not heard about them.
-const MAX_UNHEARD_TIME: Duration = Duration::from_secs(600);
 /// At most this many blocks are mended in one look; the next one goes on.
 const MAX_MENDED_BLOCKS: usize = 50;
 
@@ -54,23 +52,19 @@ impl Follower {
         let Some((blocks, answers)) = self.read_again(BlockRange { from, to }, look).await else {
             return Ok(Followed::Idle);
         };
-        let ReadAgain { answers, unheard } = answers.inspect_err(|_| {
+        let read = answers.inspect_err(|_| {
             // Whatever the endpoint fails at, it may be less than that that it can do.
             self.look_blocks = (blocks.count() / 2).max(1);
         })?;
-        let is_heard = unheard.is_none();
-        if let Some(error) = unheard.filter(|_| self.waits_for_unheard()) {
-            tracing::debug!(%error, %blocks, "a second look waits for an endpoint that was not heard");
+        if self.unheard.must_wait(&read) {
+            tracing::debug!(error = ?read.unheard, %blocks, "a second look waits for an endpoint that was not heard");
             self.look_blocks = (blocks.count() / 2).max(1);
             return Ok(Followed::Idle);
         }
         self.look_blocks = self.look_blocks.saturating_mul(2);
-        if is_heard {
-            self.unheard_since = None;
-        }
         let to = blocks.to;
         let mut differing = BTreeSet::new();
-        for logs in answers {
+        for logs in read.answers {
             let found = routing.sorted(&logs);
             let (store, id) = (&*chain.store, chain.options.chain);
             differing.extend(compare::differing_blocks(store, id, &routing, blocks, &found).await?);
@@ -102,29 +96,23 @@ impl Follower {
         Ok(Followed::Rechecked { blocks: blocks.count(), mended })
     }
 
-    /// Whether a look is put off because an endpoint was not heard: it may be the one that
-    /// contradicts the others. One that is away for long is not waited for.
-    fn waits_for_unheard(&mut self) -> bool {
-        self.unheard_since.get_or_insert_with(Instant::now).elapsed() < MAX_UNHEARD_TIME
-    }
-
     /// Reads final blocks again. In the loop that goes on beside the head, which waits for no
     /// endpoint: `None` until it is done. What was begun for fewer blocks is brought to its end.
     async fn read_again(
         &mut self,
         blocks: BlockRange,
         key: SecondLookKey,
-    ) -> Option<(BlockRange, Result<ReadAgain, ChainError>)> {
+    ) -> Option<(BlockRange, Result<Reread, ChainError>)> {
         let reader = self.chain.reader.clone();
         if !self.is_looping {
-            return Some((blocks, logs_again(&*reader, blocks, &key.filter).await));
+            return Some((blocks, Reread::ask(&*reader, blocks, &key.filter).await));
         }
         let is_current = |look: &SecondLook| {
             look.blocks.from == blocks.from && look.blocks.to <= blocks.to && look.key == key
         };
         match self.second_look.take().filter(is_current) {
             Some(look) if look.answer.is_finished() => {
-                Some((look.blocks, look.answer.await.unwrap_or_else(|_| Err(unknown(blocks.from)))))
+                Some((look.blocks, look.answer.await.unwrap_or_else(|_| Err(unknown_final(blocks.from)))))
             }
             Some(look) => {
                 self.second_look = Some(look);
@@ -132,7 +120,7 @@ impl Follower {
             }
             None => {
                 let filter = key.filter.clone();
-                let asked = tokio::spawn(async move { logs_again(&*reader, blocks, &filter).await });
+                let asked = tokio::spawn(async move { Reread::ask(&*reader, blocks, &filter).await });
                 self.second_look = Some(SecondLook { blocks, key, answer: AbortOnDropHandle::new(asked) });
                 None
             }
@@ -192,7 +180,7 @@ impl Follower {
         if settled.next.is_none() {
             resolver.name_false_ranges(blocks, &mut doubts).await;
         }
-        settled.mended = resolver.mended();
+        settled.mended = resolver.finish();
         settled.writes.push(doubts.write(&chain.names.doubts)?);
         Ok(settled)
     }
@@ -214,7 +202,7 @@ impl Follower {
             }
             resolved => resolved?,
         };
-        let mended = resolver.mended();
+        let mended = resolver.finish();
         writes.push(doubts.write(&chain.names.doubts)?);
         if self.is_canonical(&step.position).await? != Some(true) {
             return Ok(Some(Followed::Idle));
@@ -234,19 +222,11 @@ struct Settled {
     next: Option<u64>,
 }
 
-/// What endpoints say about blocks that are read again.
-struct ReadAgain {
-    /// The logs, as each that was heard has them.
-    answers: Vec<Vec<LogEvent>>,
-    /// Why another was not heard.
-    unheard: Option<ChainError>,
-}
-
 /// Final blocks that are being read again.
 pub(super) struct SecondLook {
     blocks: BlockRange,
     key: SecondLookKey,
-    answer: AbortOnDropHandle<Result<ReadAgain, ChainError>>,
+    answer: AbortOnDropHandle<Result<Reread, ChainError>>,
 }
 
 /// What a second look was begun for.
@@ -254,36 +234,4 @@ pub(super) struct SecondLook {
 struct SecondLookKey {
     plan_version: u64,
     filter: LogFilter,
-}
-
-/// The logs of some blocks, as each endpoint has them: what is stored came from one of
-/// them, which would say the same again. A block that is too large for a range of its own
-/// was had by its hash before.
-async fn logs_again(
-    reader: &dyn ChainReader,
-    blocks: BlockRange,
-    filter: &LogFilter,
-) -> Result<ReadAgain, ChainError> {
-    let (mut answers, mut failed) = (Vec::new(), None);
-    for one in reader.logs_from_each(LogSpan::Range(blocks), filter).await {
-        match one.answer {
-            Ok(logs) => answers.push(logs),
-            Err(error) => failed = Some(error),
-        }
-    }
-    match failed {
-        unheard if !answers.is_empty() => Ok(ReadAgain { answers, unheard }),
-        Some(ChainError { kind: ChainErrorKind::RangeTooLarge { .. }, .. }) if blocks.count() == 1 => {
-            let header = reader.header(BlockTag::Number(blocks.from)).await?;
-            let header = header.ok_or_else(|| unknown(blocks.from))?;
-            let answers = vec![reader.block_logs(&header, filter).await?];
-            Ok(ReadAgain { answers, unheard: None })
-        }
-        failed => Err(failed.unwrap_or_else(|| unknown(blocks.from))),
-    }
-}
-
-fn unknown(number: u64) -> ChainError {
-    let told = format!("the endpoint does not know block {number}, which is final");
-    ChainError::new(ChainErrorKind::UnknownBlock, told)
 }

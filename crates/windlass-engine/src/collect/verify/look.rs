@@ -14,6 +14,7 @@ use super::{Step, Verifier, VerifyMode, VerifyStep, sample};
 use crate::collect::block_logs;
 use crate::collect::error::CollectError;
 use crate::collect::evidence::{BloomFit, StoredBlock};
+use crate::collect::reread::unknown_final;
 use crate::collect::resolve::BlockResolver;
 use crate::collect::routing::Routing;
 
@@ -93,7 +94,7 @@ impl Verifier {
         let stored = self.stored_blocks(routing, numbers).await?;
         let (mut suspicious, mut whole, mut room) = (Vec::new(), Vec::new(), Vec::new());
         for (number, header) in numbers.iter().zip(headers) {
-            let header = header.ok_or_else(|| unknown(*number))?;
+            let header = header.ok_or_else(|| unknown_final(*number))?;
             let block = &stored[number];
             match self.finding(routing, &header, block) {
                 Finding::Contradicts => suspicious.push(*number),
@@ -160,8 +161,12 @@ impl Verifier {
     }
 
     /// All logs of a block, from receipts that hash to the root in its header. Only they have
-    /// what no bloom knows: a log's data.
+    /// what no bloom knows: a log's data. A header that does not hash to the stored hash may be
+    /// made up, with its root.
     async fn proven_logs(&self, header: &Header) -> Option<Vec<LogEvent>> {
+        if !header.is_hash_proven {
+            return None;
+        }
         let receipts = self.reader.receipts(&header.block).await.ok().flatten()?;
         let is_proven = receipts.root == header.receipts_root;
         let checked = || block_logs::checked(&header.block, &LogFilter::default(), receipts.logs).ok();
@@ -203,7 +208,7 @@ impl Verifier {
         for number in suspicious.iter().take(MAX_RESOLVED_BLOCKS) {
             writes.extend(resolver.resolve(*number, &mut record.doubts).await?);
         }
-        let mended = resolver.mended();
+        let mended = resolver.finish();
         if mended > 0 || suspicious.len() > MAX_RESOLVED_BLOCKS {
             let chain = chain.options.chain;
             tracing::warn!(%chain, blocks = %segment, mended, "blocks were stored wrongly: the range is collected again");
@@ -216,9 +221,4 @@ impl Verifier {
         self.commit(step, writes, mended).await?;
         Ok(VerifyStep::Looked { blocks: segment, mended })
     }
-}
-
-fn unknown(number: u64) -> ChainError {
-    let message = format!("the endpoint does not know block {number}, which is final");
-    ChainError::new(ChainErrorKind::UnknownBlock, message)
 }

@@ -46,6 +46,7 @@ use super::audit::Unstored;
 use super::chain::CollectedChain;
 use super::error::CollectError;
 use super::ledger;
+use super::reread::UnheardWait;
 use super::resolve::BlockResolver;
 use super::routing::Routing;
 use crate::pace::{Paced, step_until};
@@ -128,6 +129,8 @@ pub struct Verifier {
     lease: Option<Lease>,
     /// Suspicious ranges are collected in pieces of so many blocks: fewer after each failure.
     piece_blocks: u64,
+    /// Whether a suspicious range waits for an endpoint that was not heard.
+    unheard: UnheardWait,
     /// Which blocks are looked at is drawn from this.
     seed: u64,
 }
@@ -144,7 +147,15 @@ impl Verifier {
     pub fn new(chain: Arc<CollectedChain>, seed: u64) -> Self {
         let (reader, budget) =
             (CountedReader::new(chain.reader.clone()), Budget::new(chain.options.verify.share_ppm));
-        Self { chain, reader, budget, lease: None, piece_blocks: u64::MAX, seed }
+        Self {
+            chain,
+            reader,
+            budget,
+            lease: None,
+            piece_blocks: u64::MAX,
+            unheard: UnheardWait::default(),
+            seed,
+        }
     }
 
     /// Steps until told to stop, then gives the lease back.
@@ -269,7 +280,7 @@ impl Verifier {
             }
             resolved => resolved?,
         };
-        let mended = resolver.mended();
+        let mended = resolver.finish();
         self.commit(step, writes, mended).await?;
         Ok(VerifyStep::AskedAgain { block, mended })
     }

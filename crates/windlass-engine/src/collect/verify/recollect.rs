@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 
 use windlass_core::commit::Write;
 use windlass_core::range::BlockRange;
-use windlass_core::reader::{ChainError, ChainReader, LogSpan};
+use windlass_core::reader::ChainReader;
 
 use super::{Step, Verifier, VerifyStep};
 use crate::collect::compare;
 use crate::collect::error::CollectError;
+use crate::collect::reread::Reread;
 use crate::collect::resolve::BlockResolver;
 use crate::collect::routing::Routing;
 
@@ -29,10 +30,15 @@ impl Verifier {
         };
         let size = self.reader.range_size(&routing.filter).min(self.piece_blocks).clamp(1, MAX_BLOCKS);
         let piece = BlockRange { from: range.from, to: range.to.min(range.from.saturating_add(size - 1)) };
-        let mut differing = self.differing(&routing, piece).await.inspect_err(|_| {
+        let read = Reread::ask(&self.reader, piece, &routing.filter).await.inspect_err(|_| {
             // Whatever endpoints fail at, it may be less than that that they can do.
             self.piece_blocks = (piece.count() / 2).max(1);
         })?;
+        if self.unheard.must_wait(&read) {
+            self.piece_blocks = (piece.count() / 2).max(1);
+            return Ok(VerifyStep::Recollected { blocks: piece, mended: 0 });
+        }
+        let mut differing = self.differing(&routing, piece, &read).await?;
         self.piece_blocks = self.piece_blocks.saturating_mul(2);
         // What is too much for one step is left to the next one.
         let next = differing.iter().nth(MAX_RESOLVED_BLOCKS).copied();
@@ -45,7 +51,7 @@ impl Verifier {
             writes.extend(resolver.resolve(*number, &mut step.record.doubts).await?);
         }
         resolver.name_false_ranges(piece, &mut step.record.doubts).await;
-        let mended = resolver.mended();
+        let mended = resolver.finish();
         step.record.suspect.remove(piece);
         let is_doubtful =
             |number: &u64| step.record.doubts.blocks.iter().any(|block| block.number == *number);
@@ -57,24 +63,18 @@ impl Verifier {
     }
 
     /// The blocks in which any endpoint differs from what is stored.
-    async fn differing(&self, routing: &Routing, piece: BlockRange) -> Result<BTreeSet<u64>, CollectError> {
-        let answers = self.reader.logs_from_each(LogSpan::Range(piece), &routing.filter).await;
+    async fn differing(
+        &self,
+        routing: &Routing,
+        piece: BlockRange,
+        read: &Reread,
+    ) -> Result<BTreeSet<u64>, CollectError> {
+        let (store, chain) = (&*self.chain.store, self.chain.options.chain);
         let mut differing = BTreeSet::new();
-        let (mut failed, mut heard): (Option<ChainError>, bool) = (None, false);
-        for one in answers {
-            match one.answer {
-                Ok(logs) => {
-                    heard = true;
-                    let (store, chain) = (&*self.chain.store, self.chain.options.chain);
-                    let found = routing.sorted(&logs);
-                    differing.extend(compare::differing_blocks(store, chain, routing, piece, &found).await?);
-                }
-                Err(error) => failed = Some(error),
-            }
+        for logs in &read.answers {
+            let found = routing.sorted(logs);
+            differing.extend(compare::differing_blocks(store, chain, routing, piece, &found).await?);
         }
-        match failed {
-            Some(error) if !heard => Err(error.into()),
-            _ => Ok(differing),
-        }
+        Ok(differing)
     }
 }

@@ -179,6 +179,7 @@ on_both_stores! {
         one_endpoint_alone_replaces_no_rows_of_another_block
         one_endpoint_of_two_makes_nothing_final
         one_endpoint_adds_nothing_while_the_other_is_not_heard
+        a_contradicted_block_stays_in_doubt_while_an_endpoint_is_not_heard
         an_endpoint_of_another_branch_stops_nothing
         rows_of_another_block_are_replaced_where_all_logs_give_the_bloom
         an_answer_by_hash_with_another_number_stores_nothing
@@ -204,6 +205,7 @@ on_both_stores! {
         nothing_is_verified_where_it_is_off
         altered_data_is_found_by_receipts
         one_endpoint_of_two_proves_nothing_alone
+        a_suspicious_range_waits_for_an_endpoint_that_is_not_heard
         what_the_head_has_stored_is_looked_at_in_full
     }
     once {

@@ -51,6 +51,8 @@ struct Script {
     tamper_header: Option<TamperHeader>,
     /// Whether it tells receipts.
     tells_receipts: bool,
+    /// Whether it answers no question about the logs or receipts of single blocks.
+    is_silent_about_blocks: bool,
     /// How many questions were asked.
     count: u64,
     /// So many of a hundred fail.
@@ -124,6 +126,18 @@ impl Scripted {
     /// It tells the receipts of blocks, which hash to the roots in their headers.
     pub(crate) fn tell_receipts(&self) {
         self.script().tells_receipts = true;
+    }
+
+    /// Questions about the logs or receipts of single blocks fail, or are answered again.
+    pub(crate) fn set_silent_about_blocks(&self, is_silent: bool) {
+        self.script().is_silent_about_blocks = is_silent;
+    }
+
+    fn answer_about_block(&self) -> Result<(), ChainError> {
+        match self.script().is_silent_about_blocks {
+            true => Err(ChainError::new(ChainErrorKind::RateLimited, "too many requests")),
+            false => Ok(()),
+        }
     }
 
     /// How many questions were asked since the last time.
@@ -220,6 +234,9 @@ impl ChainReader for Scripted {
 
     async fn logs(&self, span: LogSpan, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
         self.answer()?;
+        if matches!(span, LogSpan::Block(_)) {
+            self.answer_about_block()?;
+        }
         if let LogSpan::Range(range) = span {
             let mut script = self.script();
             script.asked.push((range, filter.clone()));
@@ -239,6 +256,7 @@ impl ChainReader for Scripted {
 
     async fn receipts(&self, block: &BlockHeader) -> Result<Option<Receipts>, ChainError> {
         self.answer()?;
+        self.answer_about_block()?;
         if !self.script().tells_receipts {
             return self.inner.receipts(block).await;
         }

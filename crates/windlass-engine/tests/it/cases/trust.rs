@@ -299,19 +299,46 @@ pub(super) async fn one_endpoint_of_two_makes_nothing_final(kind: Kind) {
     stage.assert_complete(&Orders::default()).await;
 }
 
+/// Makes up one more log of block 40.
+fn one_more_log_at_40(_: LogSpan, mut logs: Vec<LogEvent>) -> Vec<LogEvent> {
+    if let Some(log) = logs.iter().find(|log| log.block.number == 40).cloned() {
+        logs.push(LogEvent { log_index: log.log_index + 9, ..log });
+        logs.sort_by_key(|log| (log.block.number, log.log_index));
+    }
+    logs
+}
+
+/// A log was made up and stored. The endpoint that contradicts it answers for ranges and is rate
+/// limited when the block is asked about: the liar's word does not settle the block.
+pub(super) async fn a_contradicted_block_stays_in_doubt_while_an_endpoint_is_not_heard(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.mine_up_to(HEAD);
+    let (liar, honest) = (another(&stage), another(&stage));
+    liar.tamper(one_more_log_at_40);
+    honest.set_silent_about_blocks(true);
+    let panel = Arc::new(Panel::new(vec![liar, honest.clone()]));
+    let mut collector = stage.collector_reading("a", &Orders::default(), panel);
+    collector.follow().await;
+    collector.work_off().await;
+    collector.settle().await;
+    let doubts = stage.doubts().await;
+    let told: Vec<_> = doubts.blocks.iter().map(|block| (block.number, block.doubt)).collect();
+    assert_eq!(told, [(40, Doubt::Unheard)]);
+    honest.set_silent_about_blocks(false);
+    honest.tell_receipts();
+    stage.clock.advance_ms(60_000);
+    collector.settle().await;
+    stage.assert_complete(&Orders::default()).await;
+    assert_eq!(stage.doubts().await.count(), 0);
+}
+
 /// A log that was made up fits the bloom of its block if it copies another's topics. One endpoint's
 /// word for it is worth nothing while the other is not heard, which may contradict it.
 pub(super) async fn one_endpoint_adds_nothing_while_the_other_is_not_heard(kind: Kind) {
     let (stage, mut before) = backfilled(kind).await;
     before.follower.release().await;
     let (liar, silent) = (another(&stage), another(&stage));
-    liar.tamper(|_, mut logs| {
-        if let Some(log) = logs.iter().find(|log| log.block.number == 40).cloned() {
-            logs.push(LogEvent { log_index: log.log_index + 9, ..log });
-            logs.sort_by_key(|log| (log.block.number, log.log_index));
-        }
-        logs
-    });
+    liar.tamper(one_more_log_at_40);
     silent.set_down(true);
     let panel = Arc::new(Panel::new(vec![liar.clone(), silent.clone()]));
     let mut collector = stage.collector_reading("b", &Orders::default(), panel.clone());

@@ -118,6 +118,26 @@ async fn found_and_mended(
     assert_eq!(record.sampled.count() + record.full.count(), LAST + 1);
 }
 
+/// A liar alone would confirm what it made up.
+pub(super) async fn a_suspicious_range_waits_for_an_endpoint_that_is_not_heard(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.reader.tamper(in_past(|log| Some(LogEvent { log_index: log.log_index + 9, ..log })));
+    let (orders, honest) = (orders(VerifyMode::Sample), another(&stage));
+    let panel = Arc::new(Panel::new(vec![stage.reader.clone(), honest.clone()]));
+    let collector = collected(&stage, &orders, panel).await;
+    let mut verifier = Verifier::new(collector.chain.clone(), 7);
+    let found = verifier.step().await.expect("a step");
+    assert!(matches!(found, VerifyStep::Looked { mended: 1.., .. }), "{found:?}");
+    honest.set_down(true);
+    let suspect = stage.verified().await.suspect;
+    let waited = verifier.step().await.expect("a step");
+    assert!(matches!(waited, VerifyStep::Recollected { mended: 0, .. }), "{waited:?}");
+    assert_eq!(stage.verified().await.suspect, suspect);
+    honest.set_down(false);
+    verify(&collector, 7).await;
+    stage.assert_complete(&orders).await;
+}
+
 pub(super) async fn ranges_without_their_logs_are_found_and_mended(kind: Kind) {
     found_and_mended(kind, VerifyMode::Sample, |_| None).await;
 }

@@ -57,22 +57,26 @@ impl Trust {
         if blocks.from > blocks.to {
             return None;
         }
+        let all = [&self.doubts, &self.verified.doubts];
+        let mut doubtful = BlockSet::EMPTY;
+        for block in all.iter().flat_map(|doubts| &doubts.blocks).filter(|block| block.number >= blocks.from)
+        {
+            doubtful.insert(BlockRange { from: block.number, to: block.number });
+        }
+        let not_listed: u64 = all.iter().map(|doubts| doubts.not_listed).sum();
+        // What is in doubt is not proven, whatever was said of it before.
         let within = |set: &BlockSet| {
             let outside = set.minus(&BlockSet::from(blocks));
-            set.minus(&outside).count()
+            set.minus(&outside).minus(&doubtful)
         };
         let head = self.head_from.map(|from| BlockRange { from: from.max(blocks.from), to: blocks.to });
-        let all = [&self.doubts, &self.verified.doubts];
-        let listed = all.iter().flat_map(|doubts| &doubts.blocks).filter(|block| block.number >= blocks.from);
-        let not_listed: u64 = all.iter().map(|doubts| doubts.not_listed).sum();
+        let head = head.filter(|head| head.from <= head.to).map_or(BlockSet::EMPTY, BlockSet::from);
         Some(ProvenView {
             total_blocks: blocks.count(),
-            head_blocks: head
-                .filter(|head| head.from <= head.to)
-                .map_or(0, |head| BlockSet::from(head).minus(&self.verified.full).count()),
-            sampled_blocks: within(&self.verified.sampled),
-            full_blocks: within(&self.verified.full),
-            doubtful_blocks: listed.count() as u64 + not_listed,
+            head_blocks: within(&head).minus(&self.verified.full).count(),
+            sampled_blocks: within(&self.verified.sampled).count(),
+            full_blocks: within(&self.verified.full).count(),
+            doubtful_blocks: doubtful.count() + not_listed,
         })
     }
 
@@ -96,6 +100,8 @@ impl Trust {
 
 #[cfg(test)]
 mod tests {
+    use windlass_engine::collect::doubts::{Doubt, DoubtfulBlock};
+
     use super::*;
 
     fn range(from: u64, to: u64) -> BlockRange {
@@ -121,6 +127,22 @@ mod tests {
         assert_eq!((all, all.percent()), (expected, Some(70.0)));
         assert_eq!(trust.proven(Some(100)).map(|view| (view.total_blocks, view.head_blocks)), Some((10, 10)));
         assert_eq!((trust.proven(None), trust.proven(Some(200))), (None, None));
+    }
+
+    #[test]
+    fn what_is_in_doubt_is_not_proven() {
+        let doubt = |number| DoubtfulBlock {
+            number,
+            doubt: Doubt::Unheard,
+            since: Timestamp::from_ms(0),
+            tries: 1,
+            due: Timestamp::from_ms(0),
+        };
+        let doubts = Doubts { blocks: vec![doubt(7), doubt(30), doubt(99)], ..Doubts::default() };
+        let verified = Verified { sampled: BlockSet::from(range(0, 49)), ..Verified::default() };
+        let trust = Trust { verified, doubts, head_from: Some(90), followed: Some(109) };
+        let all = trust.proven(Some(10)).expect("something");
+        assert_eq!((all.head_blocks, all.sampled_blocks, all.doubtful_blocks), (19, 39, 2));
     }
 
     #[test]

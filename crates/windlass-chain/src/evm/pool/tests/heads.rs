@@ -167,4 +167,13 @@ async fn a_favourite_that_moves_behind_the_other_is_left() {
         advance(Duration::from_secs(1)).await;
     }
     assert_eq!(seen, 179);
+    let notes = pool.endpoint_notes();
+    let place = &pool.status()[behind].place;
+    assert_eq!(notes, [format!("{place} is 20 blocks behind another endpoint")]);
+    for number in 200..230 {
+        fakes.iter().for_each(|fake| fake.manner().head = number);
+        head(&pool).await;
+        advance(Duration::from_secs(1)).await;
+    }
+    assert!(pool.endpoint_notes().is_empty(), "{:?}", pool.endpoint_notes());
 }

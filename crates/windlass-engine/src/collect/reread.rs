@@ -1,0 +1,74 @@
+//! The logs of stored blocks, read again from every endpoint to compare them with what is stored.
+//!
+//! Invariant: an endpoint that was not heard is waited for, since it may be the one that
+//! contradicts the others; one that is away for long is not.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use windlass_core::event::LogEvent;
+use windlass_core::range::BlockRange;
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, LogFilter, LogSpan};
+
+/// How long blocks wait for an endpoint that was not heard about them.
+const MAX_UNHEARD_TIME: Duration = Duration::from_secs(600);
+
+/// What endpoints say about blocks that are read again.
+pub(super) struct Reread {
+    /// The logs, as each endpoint that was heard has them.
+    pub(super) answers: Vec<Vec<LogEvent>>,
+    /// Why another endpoint was not heard.
+    pub(super) unheard: Option<ChainError>,
+}
+
+impl Reread {
+    /// Reads the logs of some blocks from each endpoint: what is stored came from one of them,
+    /// which would say the same again. An error only when no endpoint was heard. A block that is
+    /// too large for a range of its own was had by its hash before.
+    pub(super) async fn ask(
+        reader: &dyn ChainReader,
+        blocks: BlockRange,
+        filter: &LogFilter,
+    ) -> Result<Self, ChainError> {
+        let (mut answers, mut failed) = (Vec::new(), None);
+        for one in reader.logs_from_each(LogSpan::Range(blocks), filter).await {
+            match one.answer {
+                Ok(logs) => answers.push(logs),
+                Err(error) => failed = Some(error),
+            }
+        }
+        match failed {
+            unheard if !answers.is_empty() => Ok(Self { answers, unheard }),
+            Some(ChainError { kind: ChainErrorKind::RangeTooLarge { .. }, .. }) if blocks.count() == 1 => {
+                let header = reader.header(BlockTag::Number(blocks.from)).await?;
+                let header = header.ok_or_else(|| unknown_final(blocks.from))?;
+                let answers = vec![reader.block_logs(&header, filter).await?];
+                Ok(Self { answers, unheard: None })
+            }
+            failed => Err(failed.unwrap_or_else(|| unknown_final(blocks.from))),
+        }
+    }
+}
+
+/// Since when an endpoint that was not heard is waited for.
+#[derive(Debug, Default)]
+pub(super) struct UnheardWait {
+    since: Option<Instant>,
+}
+
+impl UnheardWait {
+    /// Whether the comparison is put off because an endpoint was not heard.
+    pub(super) fn must_wait(&mut self, read: &Reread) -> bool {
+        if read.unheard.is_none() {
+            self.since = None;
+            return false;
+        }
+        self.since.get_or_insert_with(Instant::now).elapsed() < MAX_UNHEARD_TIME
+    }
+}
+
+/// A final block that the endpoint does not have.
+pub(super) fn unknown_final(number: u64) -> ChainError {
+    let message = format!("the endpoint does not know block {number}, which is final");
+    ChainError::new(ChainErrorKind::UnknownBlock, message)
+}
