@@ -1,7 +1,7 @@
 //! One question: who is asked, in turn, until somebody knows.
 
 use std::pin::pin;
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::{MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
@@ -21,6 +21,9 @@ pub const MAX_TRIES: usize = 3;
 
 /// How often they are asked, if their rate limits are all that keeps them from answering.
 const MAX_ROUNDS: u32 = 3;
+
+/// Waiting so long for an endpoint's rate is worth a line for who looks for the cause.
+const LONG_WAIT: Duration = Duration::from_secs(1);
 
 /// What became of a question put to one member. The turn is over when this is settled.
 struct Outcome<'a, A> {
@@ -90,8 +93,8 @@ impl Inner {
         turn: Turn<'a>,
         places: &mut Vec<usize>,
     ) -> (Outcome<'a, Q::Answer>, Option<Outcome<'a, Q::Answer>>) {
-        let (place, began) = (turn.place, turn.began);
-        let first = pin!(self.put(question, turn));
+        let (place, asked, second_asked) = (turn.place, OnceLock::new(), OnceLock::new());
+        let first = pin!(self.put(question, turn, &asked));
         let late_after =
             if self.members.len() > 1 { self.hedges().late_after(question.kind()) } else { None };
         let Some(late_after) = late_after else { return (first.await, None) };
@@ -99,13 +102,15 @@ impl Inner {
             Either::Left((done, _)) => return (done, None),
             Either::Right(((), first)) => first,
         };
+        let (endpoint, kind, is_asked) = (&self.members[place].name, question.kind(), asked.get().is_some());
+        tracing::debug!(endpoint, ?kind, is_asked, "an answer is late; another endpoint is asked if one has room");
         let (first, spare) = match select(first, pin!(self.next_spare_turn(question, places))).await {
             Either::Left((done, _)) => return (done, None),
             Either::Right((spare, first)) => (first, spare),
         };
         self.hedges().spend();
         places.push(spare.place);
-        let second = pin!(self.put(question, spare));
+        let second = pin!(self.put(question, spare, &second_asked));
         let (done, other) = match select(first, second).await {
             Either::Left((done, second)) => (done, second),
             Either::Right((done, first)) => (done, first),
@@ -114,28 +119,43 @@ impl Inner {
         if !knows {
             return (done, Some(other.await));
         }
-        if done.turn.place != place {
+        // One that still waits for its rate has not been asked.
+        if let Some(asked) = asked.get().filter(|_| done.turn.place != place) {
             let now = Instant::now();
-            self.members[place].health().stalled(question.kind(), began, now);
+            self.members[place].health().stalled(question.kind(), *asked, now);
         }
         (done, None)
     }
 
-    async fn put<'a, Q: Question>(&self, question: &Q, turn: Turn<'a>) -> Outcome<'a, Q::Answer> {
+    /// `asked` is when the member was asked, once it was.
+    async fn put<'a, Q: Question>(
+        &self,
+        question: &Q,
+        turn: Turn<'a>,
+        asked: &OnceLock<Instant>,
+    ) -> Outcome<'a, Q::Answer> {
         let limit = self.hedges().hangs_after(question.kind());
-        self.put_within(limit, question, turn).await
+        self.put_within(limit, question, turn, asked).await
     }
 
-    /// Puts the question when the member's rate allows; then it may take no longer than this.
+    /// Puts the question when the member's rate allows; then it may take no longer than this. The
+    /// turn begins then: waiting for the rate says nothing about the endpoint.
     async fn put_within<'a, Q: Question>(
         &self,
         limit: Option<Duration>,
         question: &Q,
-        turn: Turn<'a>,
+        mut turn: Turn<'a>,
+        asked: &OnceLock<Instant>,
     ) -> Outcome<'a, Q::Answer> {
-        let member = turn.member();
-        let result = match member.wait_for_rate(self.is_urgent(question), question.calls()).await {
-            Ok(()) => self.in_time(limit, question, member).await,
+        let waited = turn.member().wait_for_rate(self.is_urgent(question), question.calls()).await;
+        let waited_for = turn.began.elapsed();
+        if waited_for >= LONG_WAIT {
+            let (endpoint, kind) = (&turn.member().name, question.kind());
+            tracing::debug!(endpoint, ?kind, ?waited_for, "a question has waited for its endpoint's rate");
+        }
+        turn.began = *asked.get_or_init(Instant::now);
+        let result = match waited {
+            Ok(()) => self.in_time(limit, question, turn.member()).await,
             Err(failure) => Err(failure),
         };
         Outcome { turn, result }
@@ -256,16 +276,19 @@ impl Inner {
         turn: Turn<'_>,
     ) -> Result<Q::Answer, ChainError> {
         let limit = self.hedges().compared_within(question.kind());
-        let outcome = self.put_within(Some(limit), question, turn).await;
-        self.settle(question, &outcome);
-        outcome.result.map_err(ChainError::from)
+        self.ask_member_within(limit, question, turn).await
     }
 
-    /// Puts the question to one member and nobody else.
-    pub(super) async fn ask_once<Q: Question>(&self, question: &Q, turn: Turn<'_>) -> Option<Q::Answer> {
-        let outcome = self.put(question, turn).await;
+    /// The same, where it is waited for no longer than this.
+    pub(super) async fn ask_member_within<Q: Question>(
+        &self,
+        limit: Duration,
+        question: &Q,
+        turn: Turn<'_>,
+    ) -> Result<Q::Answer, ChainError> {
+        let outcome = self.put_within(Some(limit), question, turn, &OnceLock::new()).await;
         self.settle(question, &outcome);
-        outcome.result.ok()
+        outcome.result.map_err(ChainError::from)
     }
 
     pub(super) fn knowledge(&self) -> MutexGuard<'_, Knowledge> {

@@ -219,11 +219,13 @@ impl Health {
         self.in_flight < self.concurrency(now) + reserve
     }
 
-    /// How long an answer takes, about, and how likely it is none: the least is asked.
+    /// How long an answer takes, about, its rate limit included, and how likely it is none: the
+    /// least is asked.
     pub(super) fn score(&self, kind: Kind, now: Instant) -> f64 {
         let usual_ms = self.latency[kind as usize].faded_ms(now).unwrap_or(0.0) + 1.0;
         let load = 1.0 + f64::from(self.in_flight) / self.limit;
-        usual_ms * load * (1.0 + ERROR_PENALTY * self.errors.faded(now))
+        let wait_ms = self.rate.expected_wait(self.in_flight, now).as_secs_f64() * 1_000.0;
+        wait_ms + usual_ms * load * (1.0 + ERROR_PENALTY * self.errors.faded(now))
     }
 
     /// The highest block that it is known to have.

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use windlass_core::reader::{BlockTag, ChainError, Header};
 
 use super::Inner;
-use super::question::{AskHeader, Question};
+use super::question::AskHeader;
 
 /// How often heads are compared while the favourite's stands still, at the most …
 const COMPARE_STILL: Duration = Duration::from_secs(5);
@@ -65,16 +65,15 @@ impl Inner {
         compare
     }
 
-    /// One other member's head; its trouble is not the caller's.
+    /// One other member's head; its trouble is not the caller's, and its rate not worth waiting for.
     async fn ask_another(&self, question: &AskHeader, favourite: usize) -> Option<(usize, Header)> {
         let turn = self.spare_turn(question, &[favourite])?;
-        let place = turn.place;
-        let began = turn.began;
-        let Ok(answer) = tokio::time::timeout(COMPARE_LIMIT, self.ask_once(question, turn)).await else {
-            self.members[place].hung(question.kind(), COMPARE_LIMIT, began);
+        let (place, now) = (turn.place, Instant::now());
+        if !self.members[place].health().rate.expected_wait(0, now).is_zero() {
             return None;
-        };
-        answer.flatten().map(|header| (place, header))
+        }
+        let answer = self.ask_member_within(COMPARE_LIMIT, question, turn).await.ok()?;
+        answer.map(|header| (place, header))
     }
 
     /// Notes which of two endpoints is behind the other: one that is by a block or two is not.

@@ -200,7 +200,7 @@ impl Member {
     }
 
     fn take_call(&self, is_urgent: bool) -> Result<(), Duration> {
-        let health = self.health();
+        let mut health = self.health();
         if health.rate.per_s().is_none() {
             return Ok(());
         }
@@ -209,7 +209,7 @@ impl Member {
         if !is_urgent && heads_first {
             return Err(YIELD_PAUSE);
         }
-        health.rate.try_take(is_urgent)?;
+        health.rate.try_take(is_urgent, Instant::now())?;
         match is_urgent {
             true => self.heads_in_a_row.fetch_add(1, Ordering::Relaxed),
             false => self.heads_in_a_row.swap(0, Ordering::Relaxed),
@@ -303,14 +303,6 @@ impl Member {
                 "an endpoint keeps failing at logs and is not asked about them for a while"
             );
         }
-    }
-
-    /// It has not answered within this time, and is not waited for any longer.
-    pub(super) fn hung(&self, kind: Kind, limit: Duration, began: Instant) -> ChainError {
-        let message = format!("{} did not answer within {} ms", self.name, limit.as_millis());
-        let failure = Failure::Error(ChainError::new(ChainErrorKind::Unreachable, message));
-        self.failed(&failure, (kind, 1), began, Instant::now());
-        failure.into()
     }
 
     /// Another answered what this one refused.

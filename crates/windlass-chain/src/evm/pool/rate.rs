@@ -19,7 +19,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use governor::clock::Clock;
-use governor::middleware::NoOpMiddleware;
+use governor::middleware::StateInformationMiddleware;
 use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
 use tokio::time::Instant;
@@ -82,7 +82,7 @@ impl Clock for RuntimeClock {
     }
 }
 
-type Limiter = RateLimiter<NotKeyed, InMemoryState, RuntimeClock, NoOpMiddleware<Duration>>;
+type Limiter = RateLimiter<NotKeyed, InMemoryState, RuntimeClock, StateInformationMiddleware>;
 
 /// What was answered at one time.
 #[derive(Debug, Clone, Copy)]
@@ -109,6 +109,8 @@ struct Limit {
     cut: Instant,
     /// The rate that was cut last.
     refused_per_s: f64,
+    /// When the next call may be made, as far as is known.
+    ready: Instant,
     /// What the limiter was made for.
     enforced_per_s: f64,
     clock: RuntimeClock,
@@ -125,6 +127,7 @@ impl Limit {
             changed: now,
             cut: now,
             refused_per_s,
+            ready: now + Duration::from_secs_f64(1.0 / per_s.max(MIN_PER_S)),
             enforced_per_s: per_s,
             clock,
             limiter: limiter(per_s, clock),
@@ -157,14 +160,30 @@ impl Rate {
 
     /// Takes the right to make one call; otherwise says how long to wait. Calls that are not
     /// urgent leave a part of the rate to those that are.
-    pub(super) fn try_take(&self, is_urgent: bool) -> Result<(), Duration> {
-        let Some(limit) = &self.limit else { return Ok(()) };
-        let take =
-            |limiter: &Limiter| limiter.check().map_err(|not_yet| not_yet.wait_time_from(limit.clock.now()));
+    pub(super) fn try_take(&mut self, is_urgent: bool, now: Instant) -> Result<(), Duration> {
+        let Some(limit) = &mut self.limit else { return Ok(()) };
+        let wait = |not_yet: governor::NotUntil<Duration>| not_yet.wait_time_from(limit.clock.now());
         if !is_urgent {
-            take(&limit.background_limiter)?;
+            limit.background_limiter.check().map_err(wait)?;
         }
-        take(&limit.limiter)
+        match limit.limiter.check() {
+            Ok(left) if left.remaining_burst_capacity() > 0 => limit.ready = now,
+            Ok(_) => limit.ready = now + Duration::from_secs_f64(1.0 / limit.per_s.max(MIN_PER_S)),
+            Err(not_yet) => {
+                let wait = wait(not_yet);
+                limit.ready = now + wait;
+                return Err(wait);
+            }
+        }
+        Ok(())
+    }
+
+    /// How long one more call would wait, behind so many others.
+    pub(super) fn expected_wait(&self, others: u32, now: Instant) -> Duration {
+        self.limit.as_ref().map_or(Duration::ZERO, |limit| {
+            let behind_others = Duration::from_secs_f64(f64::from(others) / limit.per_s.max(MIN_PER_S));
+            limit.ready.saturating_duration_since(now) + behind_others
+        })
     }
 
     /// Calls were answered.
@@ -258,7 +277,7 @@ fn limiter(per_s: f64, clock: RuntimeClock) -> Limiter {
     let burst = ((per_s / 2.0) as u32).clamp(1, MAX_BURST);
     let burst = NonZeroU32::new(burst).unwrap_or(NonZeroU32::MIN);
     let quota = Quota::with_period(period).unwrap_or_else(|| Quota::per_second(NonZeroU32::MIN));
-    let limiter = RateLimiter::direct_with_clock(quota.allow_burst(burst), clock);
+    let limiter = RateLimiter::direct_with_clock(quota.allow_burst(burst), clock).with_middleware();
     while limiter.check().is_ok() {}
     limiter
 }
@@ -275,7 +294,7 @@ mod tests {
         let (mut good, mut refused) = (0, 0);
         let end = last + Duration::from_secs(seconds);
         while Instant::now() < end {
-            match rate.try_take(true) {
+            match rate.try_take(true, Instant::now()) {
                 Err(wait) => sleep(wait).await,
                 Ok(()) => {
                     advance(Duration::from_millis(2)).await;

@@ -177,3 +177,35 @@ async fn a_favourite_that_moves_behind_the_other_is_left() {
     }
     assert!(pool.endpoint_notes().is_empty(), "{:?}", pool.endpoint_notes());
 }
+
+/// One of two has refused everything for a while, so that it is asked seldom; then the other hangs
+/// for a moment. Heads do not stay with the one that has to wait for its rate.
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_that_waits_for_its_rate_does_not_hold_up_the_heads() {
+    let (pool, fakes) = pool(2);
+    fakes[1].manner().fault = Some(Fault::Limited(Duration::from_secs(1)));
+    let mut number = 100;
+    let mut next_head = async |pool: &EvmPool| {
+        number += 1;
+        fakes.iter().for_each(|fake| fake.manner().head = number);
+        let began = tokio::time::Instant::now();
+        assert_eq!(head(pool).await, number);
+        let took = began.elapsed();
+        advance(Duration::from_secs(1)).await;
+        took
+    };
+    for _ in 0..60 {
+        pool.header_from_each(BlockTag::Finalized).await;
+        next_head(&pool).await;
+    }
+    assert!(pool.status()[1].calls_per_s.is_some_and(|per_s| per_s < 1.0), "{:?}", pool.status()[1]);
+    fakes[1].manner().fault = None;
+    fakes[0].manner().fault = Some(Fault::Silent);
+    next_head(&pool).await;
+    fakes[0].manner().fault = None;
+    let mut slowest = Duration::ZERO;
+    for _ in 0..10 {
+        slowest = slowest.max(next_head(&pool).await);
+    }
+    assert!(slowest <= Duration::from_secs(1), "{slowest:?}");
+}
