@@ -51,7 +51,7 @@ impl Reread {
 }
 
 /// Since when an endpoint that was not heard is waited for.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct UnheardWait {
     since: Option<Instant>,
 }

@@ -22,7 +22,7 @@ impl Follower {
             }
             done => done?,
         };
-        self.has_chores = done != Followed::Idle || self.second_look.is_some();
+        self.has_chores = done != Followed::Idle || self.running_look.is_some();
         Ok(done)
     }
 

@@ -19,7 +19,7 @@
 //! | `bloom` | whether a header's bloom can be relied on |
 //! | `advance` | storing the blocks that are complete |
 //! | `reorg`, `ancestor` | taking back what the chain does not have any more |
-//! | `chores`, `recheck` | what has time, a second look at final blocks above all |
+//! | `chores`, `recheck`, `second_look` | what has time, a second look at final blocks above all |
 //! | `plan`, `lease` | which sources need which blocks; who follows the chain |
 
 mod advance;
@@ -33,6 +33,7 @@ mod poll;
 mod read_ahead;
 mod recheck;
 mod reorg;
+mod second_look;
 
 use std::sync::Arc;
 
@@ -49,7 +50,7 @@ use windlass_core::reader::{ChainError, Header};
 use self::look::endpoints_behind;
 use self::poll::{Poll, Polls};
 use self::read_ahead::ReadAhead;
-use self::recheck::SecondLook;
+use self::recheck::RunningLook;
 use super::blooms::BloomTrust;
 use super::chain::CollectedChain;
 use super::children::Children;
@@ -133,7 +134,7 @@ pub struct Follower {
     /// A second look is at no more blocks: fewer after each that failed.
     look_blocks: u64,
     /// One that is under way beside the head.
-    second_look: Option<SecondLook>,
+    running_look: Option<RunningLook>,
     /// Whether one waits for an endpoint that was not heard.
     unheard: UnheardWait,
     /// How many steps in a row had new blocks.
@@ -231,7 +232,7 @@ impl Follower {
             doubted: None,
             failures: 0,
             look_blocks: u64::MAX,
-            second_look: None,
+            running_look: None,
             unheard: UnheardWait::default(),
             busy_steps: 0,
             waits_for: None,

@@ -1,11 +1,18 @@
 //! The head reads ahead: few questions for many blocks, and progress under any share of
 //! failures below all of them.
 
-use tokio_util::sync::CancellationToken;
-use windlass_core::reader::{ChainError, ChainErrorKind};
-use windlass_engine::collect::head::Followed;
+use std::sync::Arc;
 
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use windlass_core::event::LogEvent;
+use windlass_core::reader::{ChainError, ChainErrorKind};
+use windlass_engine::collect::head::{Followed, Follower};
+
+use super::panel::Panel;
+use super::scripted::Scripted;
 use super::stage::{Collector, Orders, Stage};
+use crate::collect::endpoint::Endpoint;
 use crate::database::Kind;
 
 /// A chain of which nothing becomes final here.
@@ -130,8 +137,14 @@ pub(super) async fn a_second_look_that_is_not_answered_does_not_hold_up_the_head
     collector.settle().await;
     assert_eq!(stage.rechecked().await, Some(17));
     let gate = stage.reader.hold_ranges();
+    follow_past(&stage, collector.follower, &gate).await;
+    stage.assert_complete(&Orders::default()).await;
+}
+
+/// Follows blocks 21 to 23 while the second look waits at the gate, then opens it.
+async fn follow_past(stage: &Stage, follower: Follower, gate: &Semaphore) {
     let shutdown = CancellationToken::new();
-    let run = tokio::spawn(collector.follower.run(shutdown.clone()));
+    let run = tokio::spawn(follower.run(shutdown.clone()));
     for head in [21, 22, 23] {
         stage.mine_up_to(head);
         while stage.position().await != i64::try_from(head).ok() {
@@ -147,5 +160,26 @@ pub(super) async fn a_second_look_that_is_not_answered_does_not_hold_up_the_head
     }
     shutdown.cancel();
     run.await.expect("no panic").expect("a clean end");
+}
+
+/// One of two endpoints makes up a log, and the receipts that settle it are not told for long.
+pub(super) async fn settling_a_contradiction_does_not_hold_up_the_head(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.mine_up_to(20);
+    let liar = Arc::new(Scripted::new(Arc::new(Endpoint::new(stage.chain.clone(), 0))));
+    let panel = Arc::new(Panel::new(vec![stage.reader.clone(), liar.clone()]));
+    let mut collector = stage.collector_reading("a", &Orders::default(), panel.clone());
+    collector.settle().await;
+    liar.tamper(|_, mut logs| {
+        if let Some(log) = logs.iter().find(|log| log.block.number == 18).cloned() {
+            logs.push(LogEvent { log_index: log.log_index + 9, ..log });
+            logs.sort_by_key(|log| (log.block.number, log.log_index));
+        }
+        logs
+    });
+    stage.reader.tell_receipts();
+    let gate = stage.reader.hold_receipts();
+    follow_past(&stage, collector.follower, &gate).await;
     stage.assert_complete(&Orders::default()).await;
+    assert_eq!(panel.names().into_iter().collect::<Vec<_>>(), ["b"]);
 }

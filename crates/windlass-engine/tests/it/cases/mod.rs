@@ -75,6 +75,7 @@ on_both_stores! {
         a_reorg_between_headers_and_logs_stores_one_branch_only
         a_block_without_logs_that_the_chain_has_left_is_read_anew
         a_second_look_that_is_not_answered_does_not_hold_up_the_head
+        settling_a_contradiction_does_not_hold_up_the_head
     }
     pass {
         a_range_is_asked_for_as_it_was_claimed_and_ends_with_its_rows

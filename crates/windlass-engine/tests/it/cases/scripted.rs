@@ -60,6 +60,8 @@ struct Script {
     luck: u64,
     /// Whoever asks for a range waits for a permit.
     gate: Option<Arc<Semaphore>>,
+    /// Whoever asks for receipts does.
+    receipts_gate: Option<Arc<Semaphore>>,
     /// The ranges that were asked for, with what was wanted.
     asked: Vec<(BlockRange, LogFilter)>,
 }
@@ -154,6 +156,13 @@ impl Scripted {
     pub(crate) fn hold_ranges(&self) -> Arc<Semaphore> {
         let gate = Arc::new(Semaphore::new(0));
         self.script().gate = Some(gate.clone());
+        gate
+    }
+
+    /// Whoever asks for receipts from now on waits until there is a permit.
+    pub(crate) fn hold_receipts(&self) -> Arc<Semaphore> {
+        let gate = Arc::new(Semaphore::new(0));
+        self.script().receipts_gate = Some(gate.clone());
         gate
     }
 
@@ -257,6 +266,10 @@ impl ChainReader for Scripted {
     async fn receipts(&self, block: &BlockHeader) -> Result<Option<Receipts>, ChainError> {
         self.answer()?;
         self.answer_about_block()?;
+        let gate = self.script().receipts_gate.clone();
+        if let Some(gate) = gate {
+            gate.acquire().await.expect("it is never closed").forget();
+        }
         if !self.script().tells_receipts {
             return self.inner.receipts(block).await;
         }
