@@ -39,6 +39,7 @@
 
 pub mod abi;
 pub mod block_set;
+pub mod bloom;
 pub mod chain;
 pub mod code;
 pub mod commit;

@@ -63,6 +63,16 @@ pub struct Receipts {
     pub root: B256,
     /// Every log in them, in order.
     pub logs: Vec<LogEvent>,
+    /// Whether the root covers every log: none is in a receipt that chains leave out of it, and
+    /// their places are those that their order gives. Hashes of transactions are in no root.
+    pub is_covered: bool,
+}
+
+impl Receipts {
+    /// Whether they prove their logs to be all logs of the header's block.
+    pub fn prove(&self, header: &Header) -> bool {
+        self.is_covered && self.root == header.receipts_root
+    }
 }
 
 /// Which logs are wanted.

@@ -1,8 +1,8 @@
 //! Many headers in few messages.
 //!
 //! Providers differ in how many calls they take in one message, and some take one. A
-//! message that is refused is followed by one of half the length; the length that went
-//! through is kept as long as the client lives. Where a message was too much for a rate
+//! message that is refused is followed by one of half the length; a longer one is tried again
+//! after many that were answered, since a fault that passes looks the same. Where a message was too much for a rate
 //! limit the next is half as long too, and the length grows again with every good answer.
 
 use std::fmt;
@@ -24,6 +24,9 @@ pub const MAX_BATCH_CALLS: usize = 50;
 /// The most messages of one question under way at once, be they batches or single calls.
 pub const MAX_MESSAGES_AT_ONCE: usize = 4;
 
+/// After so many messages that were answered one of twice the length is tried.
+const MESSAGES_PER_TRIAL: usize = 256;
+
 /// How many calls go into one message.
 #[derive(Debug)]
 pub(super) struct BatchSize {
@@ -31,11 +34,17 @@ pub(super) struct BatchSize {
     most: AtomicUsize,
     /// What its rate limit let pass.
     within_rate: AtomicUsize,
+    /// How many messages were answered since one was not taken.
+    answered: AtomicUsize,
 }
 
 impl Default for BatchSize {
     fn default() -> Self {
-        Self { most: AtomicUsize::new(MAX_BATCH_CALLS), within_rate: AtomicUsize::new(MAX_BATCH_CALLS) }
+        Self {
+            most: AtomicUsize::new(MAX_BATCH_CALLS),
+            within_rate: AtomicUsize::new(MAX_BATCH_CALLS),
+            answered: AtomicUsize::new(0),
+        }
     }
 }
 
@@ -47,6 +56,7 @@ impl BatchSize {
     /// So many calls in one message are not taken.
     fn refused(&self, calls: usize) {
         self.most.fetch_min((calls / 2).max(1), Ordering::Relaxed);
+        self.answered.store(0, Ordering::Relaxed);
     }
 
     /// So many were too much for the rate limit.
@@ -54,8 +64,14 @@ impl BatchSize {
         self.within_rate.fetch_min((calls / 2).max(1), Ordering::Relaxed);
     }
 
-    /// So many were answered.
+    /// So many were answered. After many messages longer ones are tried again: what was not taken
+    /// may have been a passing fault.
     fn answered(&self, calls: usize) {
+        let answered = self.answered.fetch_add(1, Ordering::Relaxed) + 1;
+        if answered.is_multiple_of(MESSAGES_PER_TRIAL) {
+            let most = self.most.load(Ordering::Relaxed);
+            self.most.fetch_max((most * 2).min(MAX_BATCH_CALLS), Ordering::Relaxed);
+        }
         if calls >= self.get() {
             let larger = (calls + (calls / 4).max(1)).min(MAX_BATCH_CALLS);
             self.within_rate.fetch_max(larger, Ordering::Relaxed);

@@ -10,6 +10,8 @@ use windlass_core::chain::{Address, B256, BlockRef};
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{ChainError, ChainErrorKind, LogFilter, LogSpan};
 
+use super::client::EvmRpc;
+use super::error::RpcError;
 use super::log::RpcLog;
 
 /// Lists up to this length are searched as they are.
@@ -38,6 +40,18 @@ pub(crate) fn check(span: LogSpan, filter: &LogFilter, logs: &mut [RpcLog]) -> R
         neighbours(&pair[0], &pair[1])?;
     }
     one_number_per_hash(logs)
+}
+
+/// The logs of a range, checked. An answer that makes no sense is a failure like any other: it may
+/// be one block of many that is wrong.
+pub(crate) async fn range_logs(
+    rpc: &EvmRpc,
+    range: BlockRange,
+    filter: &LogFilter,
+) -> Result<Vec<RpcLog>, RpcError> {
+    let mut logs = rpc.logs(range, filter).await?;
+    check(LogSpan::Range(range), filter, &mut logs).map_err(|error| rpc.malformed("eth_getLogs", &error))?;
+    Ok(logs)
 }
 
 /// A log that was moved to another number leaves its own block short, and nothing else shows it.

@@ -22,6 +22,7 @@ use tokio::time::Instant;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::LogFilter;
 
+use super::check::range_logs;
 use super::client::EvmRpc;
 use super::error::RpcError;
 use super::log::RpcLog;
@@ -101,7 +102,7 @@ impl RangeProbe {
             if round == ROUNDS || matches!(failure, RpcError::Timeout { .. }) {
                 break;
             }
-            failure = match rpc.logs(range, filter).await {
+            failure = match range_logs(rpc, range, filter).await {
                 Ok(logs) => return Ok(logs),
                 Err(error) if !may_be_size(&error) => return Err(error),
                 Err(error) => error,
@@ -128,7 +129,7 @@ impl RangeProbe {
 
     async fn one_block_passes(&self, rpc: &EvmRpc, block: u64, filter: &LogFilter) -> bool {
         let single = BlockRange { from: block, to: block };
-        match tokio::time::timeout(PROBE_TIMEOUT, rpc.logs(single, filter)).await {
+        match tokio::time::timeout(PROBE_TIMEOUT, range_logs(rpc, single, filter)).await {
             Ok(Ok(_)) => true,
             Ok(Err(error)) => {
                 self.forget(&error);

@@ -114,7 +114,7 @@ impl EvmReader {
     async fn range_logs(&self, range: BlockRange, filter: &LogFilter) -> Result<Vec<RpcLog>, RpcError> {
         let blocks = (range.to - range.from).saturating_add(1);
         let start = Instant::now();
-        let asked = self.rpc.logs(range, filter);
+        let asked = check::range_logs(&self.rpc, range, filter);
         let mut answer = match blocks {
             1 => asked.await,
             _ => tokio::time::timeout(RANGE_TIMEOUT, asked).await.unwrap_or_else(|_| {
@@ -146,11 +146,14 @@ impl EvmReader {
         span: LogSpan,
         filter: &LogFilter,
     ) -> Result<GivenLogs, ChainError> {
-        let mut logs = match span {
-            LogSpan::Block(block) => self.rpc.logs_by_hash(block.hash, filter).await?,
+        let logs = match span {
+            LogSpan::Block(block) => {
+                let mut logs = self.rpc.logs_by_hash(block.hash, filter).await?;
+                check::check(span, filter, &mut logs).map_err(|error| self.named(error))?;
+                logs
+            }
             LogSpan::Range(range) => self.range_logs(range, filter).await?,
         };
-        check::check(span, filter, &mut logs).map_err(|error| self.named(error))?;
         let mut without_time: Vec<BlockRef> =
             logs.iter().filter(|log| log.timestamp_s.is_none()).map(|log| log.block).collect();
         without_time.dedup();

@@ -7,7 +7,8 @@
 //! Two chains differ from Ethereum in ways that are known. OP chains have deposits
 //! (type 0x7e), whose nonce is hashed only where a version says so. Polygon's blocks
 //! carry, up to its Madhugiri upgrade, a receipt for state that came from Ethereum; it
-//! is in no root and no bloom, and is known by the hash that stands for its transaction.
+//! is in no root and no bloom, and is known by the hash that stands for its transaction. Its logs
+//! are not proven by the root, and on other chains there is no such receipt.
 
 use alloy_consensus::proofs::ordered_trie_root_encoded;
 use alloy_consensus::{Eip658Value, Receipt};
@@ -70,18 +71,22 @@ pub(crate) fn read(
 ) -> Result<Result<Receipts, UnknownType>, ChainError> {
     receipts.sort_by_key(|receipt| receipt.transaction_index);
     check(block, &receipts)?;
-    let outside = bor_receipt_hash(block);
+    let outside = chain.has_logs_outside_blooms().then(|| bor_receipt_hash(block));
+    let is_outside = |receipt: &RpcReceipt| Some(B256::from(receipt.transaction_hash)) == outside;
     let mut encoded = Vec::with_capacity(receipts.len());
-    for receipt in receipts.iter().filter(|receipt| B256::from(receipt.transaction_hash) != outside) {
+    for receipt in receipts.iter().filter(|receipt| !is_outside(receipt)) {
         match receipt.encoded() {
             Ok(bytes) => encoded.push(bytes),
             Err(unknown) => return Ok(Err(unknown)),
         }
     }
     let root = ordered_trie_root_encoded(&encoded);
+    let has_logs_outside = receipts.iter().any(|receipt| is_outside(receipt) && !receipt.logs.0.is_empty());
+    let places = receipts.iter().flat_map(|receipt| &receipt.logs.0).map(|log| log.log_index);
+    let is_covered = !has_logs_outside && places.eq(0..receipts.iter().map(RpcReceipt::log_count).sum());
     let logs = receipts.into_iter().flat_map(|receipt| receipt.logs.0);
     let logs = logs.map(|log| log.into_event(chain, block.timestamp_s)).collect();
-    Ok(Ok(Receipts { root, logs }))
+    Ok(Ok(Receipts { root, logs, is_covered }))
 }
 
 /// Refuses receipts that are not those of the block, or have gaps, before they are hashed.
@@ -115,6 +120,10 @@ fn bor_receipt_hash(block: &BlockHeader) -> B256 {
 }
 
 impl RpcReceipt {
+    fn log_count(&self) -> u32 {
+        u32::try_from(self.logs.0.len()).unwrap_or(u32::MAX)
+    }
+
     /// What the trie holds: the type, except for legacy, and the fields as a list.
     fn encoded(&self) -> Result<Vec<u8>, UnknownType> {
         let kind = self.kind.as_ref().map_or(0, |Hex(kind)| *kind);
@@ -197,8 +206,12 @@ mod tests {
     }
 
     fn work(values: &[Value]) -> Result<Result<Receipts, UnknownType>, ChainError> {
+        work_on(1, values)
+    }
+
+    fn work_on(chain: u64, values: &[Value]) -> Result<Result<Receipts, UnknownType>, ChainError> {
         let receipts = serde_json::from_str(&json!(values).to_string()).expect("receipts");
-        read(ChainId::new(1).expect("an id"), &block(), receipts)
+        read(ChainId::new(chain).expect("an id"), &block(), receipts)
     }
 
     fn root(values: &[Value]) -> B256 {
@@ -318,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn polygons_state_receipt_is_outside_the_root_but_its_logs_are_there() {
+    fn polygons_state_receipt_is_outside_the_root_and_proves_nothing() {
         let whole = root(&receipts());
         let mut values = receipts();
         let mut state = receipt(5, 10);
@@ -329,7 +342,23 @@ mod tests {
             log["transactionHash"] = hash.clone();
         }
         values.push(state);
+        let found = work_on(137, &values).expect("readable").expect("known");
+        assert_eq!((found.root, found.logs.len(), found.is_covered), (whole, 15, false));
+        assert!(work_on(137, &receipts()).expect("readable").expect("known").is_covered);
+        // On another chain nobody may add logs in this way.
+        assert_ne!(root(&values), whole);
+    }
+
+    /// No root has the places of logs: they must be those that their order gives.
+    #[test]
+    fn receipts_whose_logs_have_other_places_prove_nothing() {
+        let mut values = receipts();
+        for log in values.iter_mut().flat_map(|value| value["logs"].as_array_mut().expect("a list")) {
+            let place =
+                u64::from_str_radix(&log["logIndex"].as_str().expect("a place")[2..], 16).expect("hex");
+            log["logIndex"] = format!("{:#x}", place + 1_000).into();
+        }
         let found = work(&values).expect("readable").expect("known");
-        assert_eq!((found.root, found.logs.len()), (whole, 15));
+        assert_eq!((found.root, found.is_covered), (root(&receipts()), false));
     }
 }

@@ -170,6 +170,20 @@ async fn an_endpoint_that_refuses_single_blocks_too_is_failing_and_keeps_its_siz
     }
 }
 
+/// One block of many that is told wrongly is found by ever smaller ranges.
+#[tokio::test]
+async fn a_range_with_a_block_that_is_told_wrongly_is_too_large() {
+    let node = synthetic(BLOCKS, Density::EveryBlocks(100));
+    let served = seeded(&node, "lie=repeat", 3).await;
+    let (reader, filter) = (served.reader(), all_its_logs());
+    let range = LogSpan::Range(BlockRange { from: 1, to: 1_000 });
+    let error = reader.logs(range, &filter).await.expect_err("a log comes twice");
+    assert!(matches!(error.kind, ChainErrorKind::RangeTooLarge { .. }), "{error}");
+    assert!(reader.range_size(&filter) < 1_000);
+    let error = reader.logs(LogSpan::Range(BlockRange { from: 100, to: 100 }), &filter).await;
+    assert_eq!(error.expect_err("a log comes twice").kind, ChainErrorKind::Malformed);
+}
+
 /// One request in ten fails by chance: ranges stay about as long as they could be.
 #[tokio::test]
 async fn passing_faults_do_not_shrink_ranges_for_long() {

@@ -247,8 +247,10 @@ impl Audit {
                 let told = format!("the receipts of block {number} do not hash to the root in its header");
                 return Err(ChainError::new(ChainErrorKind::Malformed, told));
             }
-            let logs = receipts.logs.into_iter().filter(|log| filter.matches(log)).collect();
-            return Ok(Known { header, proof: Proof::Receipts, logs, is_disputed: false });
+            if receipts.is_covered {
+                let logs = receipts.logs.into_iter().filter(|log| filter.matches(log)).collect();
+                return Ok(Known { header, proof: Proof::Receipts, logs, is_disputed: false });
+            }
         }
         if self.blooms.is_proven() && !filter.may_match(&header.logs_bloom) {
             return Ok(Known { header, proof: Proof::Bloom, logs: Vec::new(), is_disputed: false });

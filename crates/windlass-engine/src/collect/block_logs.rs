@@ -4,14 +4,13 @@
 //! another number, outside the filter, out of order or repeated refuses the whole answer.
 //! The time of a log is the header's, whatever the answer says.
 
+use windlass_core::bloom::BloomFit;
 use windlass_core::chain::BlockHeader;
 use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{
     AnswerFault, ChainError, ChainErrorKind, ChainReader, FalseAnswer, Header, LogFilter, LogSpan,
 };
-
-use super::evidence::BloomFit;
 
 /// No block has more logs: no commit could hold them, and no gas limit has allowed them yet.
 pub(super) const MAX_BLOCK_LOGS: usize = 50_000;
@@ -88,7 +87,7 @@ async fn from_receipts(
     filter: &LogFilter,
 ) -> Option<Vec<LogEvent>> {
     let receipts = reader.receipts(&header.block).await.ok().flatten()?;
-    let is_proven = receipts.root == header.receipts_root;
+    let is_proven = receipts.prove(header);
     let mut logs = checked(&header.block, &LogFilter::default(), receipts.logs).ok().filter(|_| is_proven)?;
     logs.retain(|log| filter.matches(log));
     Some(logs)
@@ -96,7 +95,7 @@ async fn from_receipts(
 
 /// All logs of a block, asked of every endpoint because one had none against the header's
 /// bloom: those of an endpoint whose logs give the bloom. None where no endpoint has them.
-/// Endpoints whose answers lack what the bloom has are reported.
+/// Endpoints whose answers lack what the bloom of a proven header has are reported.
 async fn compared(reader: &dyn ChainReader, header: &Header) -> Vec<LogEvent> {
     let (all, span) = (LogFilter::default(), LogSpan::Block(header.block.block_ref()));
     let answers = reader.logs_from_each(span, &all).await;
@@ -109,7 +108,8 @@ async fn compared(reader: &dyn ChainReader, header: &Header) -> Vec<LogEvent> {
     let best = whole.into_iter().min_by_key(|(_, fit, _)| *fit != BloomFit::Exact);
     let Some((_, _, logs)) = best else { return Vec::new() };
     let blocks = BlockRange { from: header.block.number, to: header.block.number };
-    for (endpoint, ..) in lacking {
+    // A header that does not hash to its hash may be made up, and so may its bloom.
+    for (endpoint, ..) in lacking.into_iter().filter(|_| header.is_hash_proven) {
         let answer = FalseAnswer { blocks, fault: AnswerFault::MissingLogs };
         reader.report_false_answer(&endpoint, &answer);
     }

@@ -13,12 +13,12 @@
 use std::sync::atomic::Ordering;
 
 use serde::{Deserialize, Serialize};
+use windlass_core::bloom::{BloomFit, has_room};
 use windlass_core::event::LogEvent;
 use windlass_core::reader::{Header, LogFilter};
 
 use super::chain::CollectedChain;
 use super::error::CollectError;
-use super::evidence::{BloomFit, has_room};
 use super::ledger;
 use super::verify::record::Verified;
 

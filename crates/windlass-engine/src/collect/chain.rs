@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio::time::Instant;
-use windlass_core::chain::{BlockRef, ChainId};
+use windlass_core::chain::{BlockHeader, BlockRef, ChainId};
 use windlass_core::finality::Finality;
 use windlass_core::name::{NameError, Owner};
 use windlass_core::outbox::NewMessage;
@@ -27,7 +27,7 @@ use super::health::watched::Watched;
 use super::ledger;
 use super::names::{ChainNames, paused_key};
 use super::routing::Routing;
-use super::sight::{KnownFinal, Sight};
+use super::sight::{self, KnownFinal, Sight};
 use super::verify::VerifyOptions;
 
 /// How a chain is collected.
@@ -165,6 +165,20 @@ impl CollectedChain {
         self.pulse.see(&sight, Instant::now());
         self.finalized.fetch_max(sight.finalized.number, Ordering::Relaxed);
         Ok((sight, newest))
+    }
+
+    /// The last final block of the chain with this newest one; the last known one where endpoints
+    /// disagree about a newer one.
+    pub(super) async fn look_at_finality(
+        &self,
+        newest: &Header,
+        last: BlockHeader,
+    ) -> Result<BlockHeader, ChainError> {
+        let (finalized, dispute) =
+            sight::last_final(&*self.reader, self.options.finality, newest, Some(last)).await?;
+        self.note_dispute(dispute);
+        self.finalized.fetch_max(finalized.number, Ordering::Relaxed);
+        Ok(finalized)
     }
 
     /// Says once that endpoints disagree, and keeps it for whoever asks.

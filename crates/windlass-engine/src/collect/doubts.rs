@@ -18,7 +18,7 @@ use windlass_core::time::{Timestamp, duration_ms};
 use super::error::CollectError;
 pub use super::evidence::Doubt;
 
-/// At most so many doubtful blocks are kept; more are counted.
+/// At most so many doubtful blocks are kept. Who finds more looks at them again later.
 const MAX_BLOCKS: usize = 1_000;
 /// At most so many endpoints are named.
 const MAX_ENDPOINTS: usize = 16;
@@ -34,8 +34,6 @@ const MAX_DOUBLINGS: u32 = 16;
 pub struct Doubts {
     /// Blocks, in the order in which they were found.
     pub blocks: Vec<DoubtfulBlock>,
-    /// How many more there were when the list was full.
-    pub not_listed: u64,
     /// Endpoints whose answers were proven false, the last one last.
     pub false_endpoints: Vec<FalseEndpoint>,
 }
@@ -101,7 +99,8 @@ impl Doubts {
                 let block = &mut self.blocks[place];
                 (block.doubt, block.tries, block.due) = (doubt, tries + 1, due);
             }
-            None if self.is_full() => self.not_listed += 1,
+            // Whoever finds more than there is room for looks again later.
+            None if self.is_full() => {}
             None => self.blocks.push(DoubtfulBlock { number, doubt, since: now, tries: 1, due }),
         }
     }
@@ -134,14 +133,19 @@ impl Doubts {
         });
     }
 
+    /// How many more blocks can be listed.
+    pub(super) fn room(&self) -> usize {
+        MAX_BLOCKS.saturating_sub(self.blocks.len())
+    }
+
     /// Whether no more blocks are listed.
     pub(super) fn is_full(&self) -> bool {
-        self.blocks.len() >= MAX_BLOCKS
+        self.room() == 0
     }
 
     /// How many blocks are in doubt.
     pub fn count(&self) -> u64 {
-        self.blocks.len() as u64 + self.not_listed
+        self.blocks.len() as u64
     }
 }
 
@@ -173,12 +177,12 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_bounded_and_the_rest_is_counted() {
+    fn lists_are_bounded() {
         let mut doubts = Doubts::default();
         for number in 0..MAX_BLOCKS as u64 + 5 {
             doubts.doubt(number, Doubt::Headers, at(0));
         }
-        assert_eq!((doubts.blocks.len(), doubts.count()), (MAX_BLOCKS, MAX_BLOCKS as u64 + 5));
+        assert_eq!((doubts.count(), doubts.room()), (MAX_BLOCKS as u64, 0));
         let answer = FalseAnswer { blocks: BlockRange { from: 3, to: 3 }, fault: AnswerFault::MissingLogs };
         for number in 0..MAX_ENDPOINTS + 1 {
             doubts.name(&format!("http://{number}"), &answer, at(0));

@@ -20,9 +20,8 @@ mod stored;
 
 use std::fmt;
 
-use alloy_primitives::{Bloom, BloomInput};
 use serde::{Deserialize, Serialize};
-use windlass_core::event::LogEvent;
+use windlass_core::bloom::BloomFit;
 
 pub(super) use self::gather::{Judged, judge_block};
 pub(super) use self::stored::{Change, StoredBlock};
@@ -41,38 +40,6 @@ pub enum Proof {
     TwoEndpoints,
     /// One endpoint's word.
     OneEndpoint,
-}
-
-/// How all logs of a block, as an endpoint has them, fit the bloom in its header.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum BloomFit {
-    /// They give exactly this bloom.
-    Exact,
-    /// They give more: some chains have logs outside their blooms.
-    Wider,
-    /// They give less: logs are missing.
-    Lacking,
-}
-
-impl BloomFit {
-    /// Compares logs with a bloom.
-    pub(super) fn of(bloom: &Bloom, logs: &[LogEvent]) -> Self {
-        let mut given = Bloom::default();
-        for log in logs {
-            given.accrue_raw_log(log.address, log.topics.as_slice());
-        }
-        match given {
-            given if given == *bloom => Self::Exact,
-            given if given.contains(bloom) => Self::Wider,
-            _ => Self::Lacking,
-        }
-    }
-}
-
-/// Whether a bloom has room for a log.
-pub(super) fn has_room(bloom: &Bloom, log: &LogEvent) -> bool {
-    let may_have = |value: &[u8]| bloom.contains_input(BloomInput::Raw(value));
-    may_have(&log.address[..]) && log.topics.as_slice().iter().all(|topic| may_have(&topic[..]))
 }
 
 /// What one or several endpoints say alike about a block.
@@ -145,6 +112,9 @@ pub enum Doubt {
     NoAnswer,
     /// An endpoint that may have contradicted what is stored was not heard.
     Unheard,
+    /// Another version of this program knows.
+    #[serde(other)]
+    Unknown,
 }
 
 impl fmt::Display for Doubt {
@@ -154,6 +124,7 @@ impl fmt::Display for Doubt {
             Self::Disagreement => "endpoints have different logs of it",
             Self::OneEndpoint => "one endpoint contradicts what is stored, and nothing proves it",
             Self::NoAnswer => "no endpoint tells its logs",
+            Self::Unknown => "another version of windlass has called it doubtful",
             Self::Unheard => "what is stored was contradicted, and an endpoint does not answer",
             Self::BloomMismatch => "the logs that endpoints send do not fit the bloom in its header",
         })
@@ -171,6 +142,11 @@ pub(super) struct Judgement {
 /// `header` on what its header stands.
 pub(super) fn judge(accounts: &[Account], is_bloom_whole: bool, header: HeaderProof) -> Judgement {
     let Judgement { verdict, false_accounts } = judge_by_header(accounts, is_bloom_whole);
+    let is_agreed = accounts.iter().any(|account| account.endpoints > 1);
+    if header == HeaderProof::None && accounts.len() > 1 && !is_agreed {
+        // The header may be made up, and with it whatever speaks against one of them.
+        return Judgement { verdict: Verdict::Doubtful(Doubt::Disagreement), false_accounts: Vec::new() };
+    }
     match verdict {
         Verdict::Replace { account, .. } if !accounts[account].is_safe_with(header) => {
             Judgement { verdict: Verdict::Doubtful(Doubt::OneEndpoint), false_accounts: Vec::new() }

@@ -79,6 +79,23 @@ impl<'a> BlockResolver<'a> {
         self.conclude(number, judged, doubts).await
     }
 
+    /// The same. Where `insists`, a block that endpoints do not answer about is doubtful, so that
+    /// others behind it have their turn.
+    pub(super) async fn resolve_or_doubt(
+        &mut self,
+        number: u64,
+        doubts: &mut Doubts,
+        insists: bool,
+    ) -> Result<Vec<Write>, CollectError> {
+        match self.resolve(number, doubts).await {
+            Err(CollectError::Chain(_)) if insists => {
+                self.doubt(number, Doubt::NoAnswer, doubts);
+                Ok(Vec::new())
+            }
+            resolved => resolved,
+        }
+    }
+
     async fn conclude(
         &mut self,
         number: u64,

@@ -5,8 +5,6 @@
 //! another block at its height. An endpoint that lags or makes a chain up holds finality back
 //! for that long; the head goes on.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 use windlass_core::chain::{BlockHeader, BlockRef};
 use windlass_core::finality::Finality;
@@ -14,9 +12,6 @@ use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, E
 
 /// A chain with more blocks than these has had time for one to become final.
 const MAX_WITHOUT_FINALITY: u64 = 10_000;
-
-/// How long the newest block waits for news of what is final: an endpoint may hang.
-const FINALITY_LIMIT: Duration = Duration::from_secs(1);
 
 /// Where a chain was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,39 +32,36 @@ impl Sight {
         finality: Finality,
         known_final: KnownFinal,
     ) -> Result<(Self, Header, Option<String>), ChainError> {
-        let last = match known_final {
-            KnownFinal::Enough(finalized) => {
-                let newest = known(reader, BlockTag::Latest).await?;
-                return Ok((Self::new(&newest, finalized), newest, None));
-            }
-            KnownFinal::Last(last) => last,
-        };
-        let (newest, told) = match finality {
-            // Two questions that do not depend on each other are asked together.
-            Finality::Finalized | Finality::Safe => {
-                let is_safe = finality == Finality::Safe;
-                let tag = if is_safe { BlockTag::Safe } else { BlockTag::Finalized };
-                let told = in_time(last, reader.header_from_each(tag));
-                let both = futures_util::join!(known(reader, BlockTag::Latest), told);
-                (both.0?, both.1)
-            }
-            Finality::Depth(depth) => {
-                let newest = known(reader, BlockTag::Latest).await?;
-                let number = newest.block.number.saturating_sub(depth);
-                let told = in_time(last, reader.header_from_each(BlockTag::Number(number))).await;
-                (newest, told)
-            }
-        };
-        let (finalized, dispute) = confirmed(reader, &newest, told.unwrap_or_default(), last).await?;
-        let finalized = match finalized {
-            Some(finalized) => finalized,
-            None => final_or_first(reader, newest.block.number).await?,
+        let newest = known(reader, BlockTag::Latest).await?;
+        let (finalized, dispute) = match known_final {
+            KnownFinal::Enough(finalized) => (finalized, None),
+            KnownFinal::Last(last) => last_final(reader, finality, &newest, last).await?,
         };
         Ok((Self::new(&newest, finalized), newest, dispute))
     }
 
     fn new(newest: &Header, finalized: BlockHeader) -> Self {
         Self { latest: newest.block.block_ref(), finalized, latest_s: newest.block.timestamp_s }
+    }
+}
+
+/// The last final block of a chain with this newest one, as far as endpoints agree about it; and
+/// in which words they disagree. It takes as long as the slowest of them may.
+pub(super) async fn last_final(
+    reader: &dyn ChainReader,
+    finality: Finality,
+    newest: &Header,
+    last: Option<BlockHeader>,
+) -> Result<(BlockHeader, Option<String>), ChainError> {
+    let tag = match finality {
+        Finality::Finalized => BlockTag::Finalized,
+        Finality::Safe => BlockTag::Safe,
+        Finality::Depth(depth) => BlockTag::Number(newest.block.number.saturating_sub(depth)),
+    };
+    let told = reader.header_from_each(tag).await;
+    match confirmed(reader, newest, told, last).await? {
+        (Some(finalized), dispute) => Ok((finalized, dispute)),
+        (None, dispute) => Ok((final_or_first(reader, newest.block.number).await?, dispute)),
     }
 }
 
@@ -111,21 +103,13 @@ async fn confirmed(
         };
     };
     let disputed = match is_alone {
-        true => Some(None),
-        false => in_time(last, disputed(reader, &lowest)).await,
+        true => None,
+        false => disputed(reader, &lowest).await,
     };
     match (disputed, last) {
-        (Some(None), _) => Ok((Some(lowest), None)),
-        (disputed, Some(last)) => Ok((Some(last), disputed.flatten().map(|error| error.message))),
-        (disputed, None) => Err(disputed.flatten().unwrap_or_else(|| disagreement(lowest.number))),
-    }
-}
-
-/// What is found out in time; where nothing is known yet, however long it takes.
-async fn in_time<T>(last: Option<BlockHeader>, asked: impl Future<Output = T>) -> Option<T> {
-    match last {
-        Some(_) => tokio::time::timeout(FINALITY_LIMIT, asked).await.ok(),
-        None => Some(asked.await),
+        (None, _) => Ok((Some(lowest), None)),
+        (Some(error), Some(last)) => Ok((Some(last), Some(error.message))),
+        (Some(error), None) => Err(error),
     }
 }
 

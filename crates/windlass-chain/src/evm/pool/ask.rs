@@ -103,7 +103,12 @@ impl Inner {
             Either::Right(((), first)) => first,
         };
         let (endpoint, kind, is_asked) = (&self.members[place].name, question.kind(), asked.get().is_some());
-        tracing::debug!(endpoint, ?kind, is_asked, "an answer is late; another endpoint is asked if one has room");
+        tracing::debug!(
+            endpoint,
+            ?kind,
+            is_asked,
+            "an answer is late; another endpoint is asked if one has room"
+        );
         let (first, spare) = match select(first, pin!(self.next_spare_turn(question, places))).await {
             Either::Left((done, _)) => return (done, None),
             Either::Right((spare, first)) => (first, spare),
@@ -218,10 +223,8 @@ impl Inner {
                 for (refused, began) in &tried.refused {
                     self.members[*refused].refuted(*began, now);
                 }
-                if let Some(why) = question.contradiction() {
-                    for place in &tried.ignorant {
-                        self.members[*place].contradicted(&why, now);
-                    }
+                if let Some(block) = question.accuses() {
+                    self.accuse(&tried.unknowing, block);
                 }
                 if question.kind().is_about_heads() {
                     self.prefer(place, &tried.ignorant, now);
@@ -311,6 +314,8 @@ struct Tried<A> {
     refused: Vec<(usize, Instant)>,
     /// Who did not know, or does not have the block.
     ignorant: Vec<usize>,
+    /// Who answered that there is nothing.
+    unknowing: Vec<usize>,
     /// The best answer that does not know all.
     unknown: Option<A>,
     error: Option<ChainError>,
@@ -325,6 +330,7 @@ impl<A> Default for Tried<A> {
             count: 0,
             refused: Vec::new(),
             ignorant: Vec::new(),
+            unknowing: Vec::new(),
             unknown: None,
             error: None,
             behind: None,
@@ -336,6 +342,7 @@ impl<A> Tried<A> {
     fn unknown<Q: Question<Answer = A>>(&mut self, question: &Q, place: usize, answer: A) {
         self.count += 1;
         self.ignorant.push(place);
+        self.unknowing.push(place);
         match &self.unknown {
             Some(before) if !question.is_better(before, &answer) => {}
             _ => self.unknown = Some(answer),

@@ -5,15 +5,21 @@
 //! proven false, all are asked: callers check every answer anyway. A question whose false answers
 //! show is put to it as well when nobody else has answered in time.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use tokio::time::Instant;
-use windlass_core::reader::{ChainError, ChainErrorKind, EndpointAnswer, FalseAnswer};
+use windlass_core::bloom::BloomFit;
+use windlass_core::chain::BlockRef;
+use windlass_core::reader::{
+    BlockTag, ChainError, ChainErrorKind, EndpointAnswer, FalseAnswer, LogFilter, LogSpan,
+};
 
 use super::Inner;
 use super::health::LeftOut;
-use super::question::{Kind, Question};
+use super::log_question::AskLogs;
+use super::question::{AskHeader, Kind, Question};
 
 /// At most so many endpoints are compared.
 const MAX_COMPARED: usize = 5;
@@ -27,6 +33,8 @@ const MAX_FAILURES: u32 = 3;
 const FAILING_PAUSE: Duration = Duration::from_secs(30);
 /// The most doublings.
 const MAX_DOUBLINGS: u32 = 16;
+/// The most endpoints and blocks that are made sure of at once.
+const MAX_ACCUSED: usize = 4;
 
 /// What speaks against the logs of an endpoint.
 #[derive(Debug, Default)]
@@ -135,6 +143,36 @@ impl Inner {
             EndpointAnswer { endpoint: member.name.clone(), answer }
         });
         join_all(asked.collect::<Vec<_>>()).await
+    }
+
+    /// Endpoints said that a block has no wanted logs, and another has some. That alone proves
+    /// nothing: the other may have made them up.
+    pub(super) fn accuse(&self, places: &[usize], block: BlockRef) {
+        let mut accused = self.accused.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = MAX_ACCUSED.saturating_sub(accused.len());
+        accused.extend(places.iter().take(room).map(|place| (*place, block)));
+    }
+
+    /// The endpoints that are to be tried; forgotten hereby.
+    pub(super) fn take_accused(&self) -> Vec<(usize, BlockRef)> {
+        std::mem::take(&mut *self.accused.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Asks an endpoint for a block's header and for all of its logs. Only one whose own logs do
+    /// not give the bloom in its own header has left some out.
+    pub(super) async fn try_one(&self, place: usize, block: BlockRef) {
+        let member = &self.members[place];
+        if member.distrust().set_aside_for(Instant::now()).is_some() {
+            return;
+        }
+        let header = AskHeader { block: BlockTag::Hash(block.hash) };
+        let Ok(Some(header)) = self.ask_member(&header, self.turn_at(place)).await else { return };
+        let logs = AskLogs { span: LogSpan::Block(block), filter: &LogFilter::default() };
+        let Ok(given) = self.ask_member(&logs, self.turn_at(place)).await else { return };
+        if BloomFit::of(&header.logs_bloom, &given.logs) == BloomFit::Lacking {
+            let why = format!("it left out logs of block {}, which its own header has", block.number);
+            member.contradicted(&why, Instant::now());
+        }
     }
 
     /// An endpoint has another block than what is stored and final, and another endpoint has that.

@@ -104,8 +104,8 @@ impl Question for AskBlockLogs<'_> {
         true
     }
 
-    fn contradiction(&self) -> Option<String> {
-        Some(format!("it had no logs of block {}, which has some", self.header.block.number))
+    fn accuses(&self) -> Option<BlockRef> {
+        Some(self.header.block.block_ref())
     }
 }
 

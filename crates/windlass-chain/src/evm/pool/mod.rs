@@ -52,7 +52,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use windlass_core::chain::{Address, BlockHeader, Bytes, ChainId};
+use windlass_core::chain::{Address, BlockHeader, BlockRef, Bytes, ChainId};
 use windlass_core::event::LogEvent;
 use windlass_core::reader::{
     BlockTag, ChainError, ChainReader, EndpointAnswer, FalseAnswer, Header, LogFilter, LogSpan, Receipts,
@@ -87,6 +87,8 @@ struct Inner {
     members: Vec<Member>,
     knowledge: Mutex<Knowledge>,
     hedges: Mutex<Hedges>,
+    /// Endpoints that may have left out the logs of a block, to be made sure of.
+    accused: Mutex<Vec<(usize, BlockRef)>>,
     /// Told whenever a turn may be free.
     freed: Notify,
 }
@@ -119,6 +121,7 @@ impl EvmPool {
             members: member::named(sources, &options),
             knowledge: Mutex::default(),
             hedges: Mutex::new(Hedges::new(&options)),
+            accused: Mutex::default(),
             freed: Notify::new(),
             options,
         };
@@ -135,6 +138,15 @@ impl EvmPool {
     pub fn concurrency(&self) -> usize {
         let now = Instant::now();
         self.inner.members.iter().map(|member| member.health().concurrency(now) as usize).sum()
+    }
+
+    /// Makes sure, beside everything else, whether endpoints that were accused of leaving out logs
+    /// have done so.
+    fn try_accused(&self) {
+        for (place, block) in self.inner.take_accused() {
+            let inner = self.inner.clone();
+            tokio::spawn(async move { inner.try_one(place, block).await });
+        }
     }
 
     /// What has been learned, as a text to keep across restarts. Bounded in length.
@@ -177,6 +189,7 @@ impl ChainReader for EvmPool {
     async fn block_logs(&self, header: &Header, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
         let question = AskBlockLogs { header, filter };
         let logs = self.inner.ask(&question).await?;
+        self.try_accused();
         if !question.is_unknown(&logs) {
             return Ok(logs);
         }

@@ -119,9 +119,9 @@ pub(super) trait Question: Sync {
         false
     }
 
-    /// Why an endpoint that did not know is wrong, now that another knows; nothing where
-    /// it may just be a little behind.
-    fn contradiction(&self) -> Option<String> {
+    /// The block whose logs an endpoint that said there are none may have left out, now that
+    /// another has some.
+    fn accuses(&self) -> Option<BlockRef> {
         None
     }
 }

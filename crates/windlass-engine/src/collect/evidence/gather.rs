@@ -1,5 +1,6 @@
 //! Asks the endpoints about one block, and judges what they say.
 
+use windlass_core::bloom::{BloomFit, has_room};
 use windlass_core::chain::BlockHeader;
 use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
@@ -8,7 +9,7 @@ use windlass_core::reader::{
     LogFilter, LogSpan,
 };
 
-use super::{Account, BloomFit, Doubt, HeaderProof, Judgement, Proof, StoredBlock, Verdict, judge};
+use super::{Account, Doubt, HeaderProof, Judgement, Proof, StoredBlock, Verdict, judge};
 use crate::collect::block_logs;
 use crate::collect::chain::CollectedChain;
 use crate::collect::error::CollectError;
@@ -70,7 +71,13 @@ pub(in crate::collect) async fn judge_block(
         judgement.verdict,
         Verdict::Stored(Proof::TwoEndpoints) | Verdict::Replace { proof: Proof::TwoEndpoints, .. }
     );
-    if !is_agreed && let Some(voice) = ask_receipts(reader, &header, &routing.filter).await {
+    let receipts = match is_agreed {
+        true => None,
+        false => ask_receipts(reader, &header, &routing.filter).await,
+    };
+    if let Some(mut voice) = receipts
+        && !voice.is_contested_by(&voices, &stored)
+    {
         // Who says the same as the receipts is right with them.
         voices.retain(|other| other.wanted != voice.wanted);
         voices.push(voice);
@@ -185,7 +192,7 @@ async fn ask_receipts(reader: &dyn ChainReader, header: &Header, filter: &LogFil
     let answers = reader.receipts_from_each(&header.block).await;
     let proven = answers.into_iter().find_map(|one| {
         let receipts = one.answer.ok().flatten()?;
-        (receipts.root == header.receipts_root).then_some((one.endpoint, receipts.logs))
+        receipts.prove(header).then_some((one.endpoint, receipts.logs))
     });
     let (endpoint, logs) = proven?;
     let logs = block_logs::checked(&header.block, &LogFilter::default(), logs).ok()?;
@@ -218,7 +225,7 @@ fn conclude(header: Header, mut voices: Vec<Voice>, judgement: Judgement) -> Jud
         voice.endpoints.iter().map(move |endpoint| (endpoint.clone(), FalseAnswer { blocks, fault }))
     });
     let false_answers = false_answers.collect();
-    let is_outside = |log: &LogEvent| !super::has_room(&header.logs_bloom, log);
+    let is_outside = |log: &LogEvent| !has_room(&header.logs_bloom, log);
     let is_proven = matches!(
         verdict,
         Verdict::Stored(Proof::Receipts | Proof::TwoEndpoints)
@@ -249,8 +256,27 @@ impl Voice {
     /// Another endpoint says the same about what is wanted. What fits the bloom better counts.
     fn join(&mut self, other: Self, header: &Header) {
         self.endpoints.extend(other.endpoints);
-        if BloomFit::of(&header.logs_bloom, &self.all) != BloomFit::Exact {
+        let fit = |logs: &[LogEvent]| BloomFit::of(&header.logs_bloom, logs);
+        if fit(&other.all) < fit(&self.all) {
             self.all = other.all;
         }
+    }
+
+    /// Whether receipts cannot decide, because somebody names other transactions for the same
+    /// logs: no root has their hashes. What is stored keeps those that it has.
+    fn is_contested_by(&mut self, voices: &[Self], stored: &StoredBlock) -> bool {
+        for log in self.wanted.iter_mut().chain(&mut self.all) {
+            if let Some(transaction_hash) = stored.transaction_of(log) {
+                log.transaction_hash = transaction_hash;
+            }
+        }
+        let is_same_log = |one: &LogEvent, other: &LogEvent| {
+            *one == LogEvent { transaction_hash: one.transaction_hash, ..other.clone() }
+        };
+        voices.iter().any(|voice| {
+            voice.wanted != self.wanted
+                && voice.wanted.len() == self.wanted.len()
+                && voice.wanted.iter().zip(&self.wanted).all(|(one, other)| is_same_log(one, other))
+        })
     }
 }

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use alloy_primitives::{Bloom, BloomInput};
-use windlass_core::chain::{Address, BlockHeader, BlockRef, ChainId};
+use windlass_core::bloom::has_room;
+use windlass_core::chain::{Address, B256, BlockHeader, BlockRef, ChainId};
 use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
 use windlass_core::route::Sorted;
 use windlass_core::store::Store;
 use windlass_core::table::{EventRow, Identifier, RowHead, RowKey, Rows};
 
-use super::has_room;
 use crate::collect::compare;
 use crate::collect::error::CollectError;
 use crate::collect::routing::Routing;
@@ -85,6 +85,13 @@ impl StoredBlock {
             is_of_another_block: self.is_of_another_block(block),
             additions_fit_bloom: added.all(|log| has_room(bloom, log)),
         }
+    }
+
+    /// The transaction that is stored for a log's place.
+    pub(in crate::collect) fn transaction_of(&self, log: &LogEvent) -> Option<B256> {
+        let key = log_key(log);
+        let row = self.tables.values().find_map(|rows| rows.get(&key)).map(|row| row.head.transaction_hash);
+        row.or_else(|| self.raw.get(&key).map(|kept| kept.transaction_hash))
     }
 
     /// Whether nothing is stored.

@@ -1,8 +1,5 @@
 //! The rule as a table: accounts in, verdict and false accounts out.
 
-use windlass_core::chain::{Address, B256, BlockRef, Bytes, ChainId};
-use windlass_core::event::Topics;
-
 use super::*;
 
 const SAME: Change = Change {
@@ -113,34 +110,6 @@ fn where_blooms_are_not_whole_more_than_the_bloom_replaces_rows_of_another_block
     );
 }
 
-fn log(address: u8, topic: u8) -> LogEvent {
-    LogEvent {
-        chain: ChainId::new(1).expect("an id"),
-        block: BlockRef { number: 1, hash: B256::ZERO },
-        log_index: 0,
-        timestamp_s: 0,
-        transaction_hash: B256::ZERO,
-        address: Address::repeat_byte(address),
-        topics: Topics::new(&[B256::repeat_byte(topic)]).expect("few"),
-        data: Bytes::new(),
-    }
-}
-
-#[test]
-fn logs_fit_a_bloom_exactly_or_are_more_or_less() {
-    let all = [log(1, 2), log(3, 4)];
-    let mut bloom = Bloom::default();
-    for log in &all {
-        bloom.accrue_raw_log(log.address, log.topics.as_slice());
-    }
-    assert_eq!(BloomFit::of(&bloom, &all), BloomFit::Exact);
-    assert_eq!(BloomFit::of(&bloom, &all[..1]), BloomFit::Lacking);
-    assert_eq!(BloomFit::of(&bloom, &[]), BloomFit::Lacking);
-    assert_eq!(BloomFit::of(&bloom, &[log(1, 2), log(3, 4), log(5, 6)]), BloomFit::Wider);
-    assert_eq!(BloomFit::of(&Bloom::default(), &all), BloomFit::Wider, "logs under an empty bloom");
-    assert!(has_room(&bloom, &all[0]) && !has_room(&bloom, &log(7, 2)) && !has_room(&bloom, &log(1, 9)));
-}
-
 /// A header that one endpoint alone has may be made up, and everything that fits it with it.
 #[test]
 fn a_header_of_one_endpoint_alters_nothing_that_is_stored() {
@@ -167,4 +136,17 @@ fn a_header_that_proves_its_hash_speaks_for_its_own_block_alone() {
     for accounts in [one(BloomFit::Exact, REHASHES), vec![receipts(REHASHES)], one(BloomFit::Exact, TAKES)] {
         assert_eq!(verdict(&accounts), Verdict::Doubtful(Doubt::OneEndpoint));
     }
+}
+
+/// Where the header is one endpoint's word, neither it nor what speaks by it against another
+/// endpoint counts.
+#[test]
+fn a_header_that_may_be_made_up_accuses_nobody() {
+    let accounts = [word(1, BloomFit::Lacking, SAME), word(1, BloomFit::Exact, ADDS)];
+    let judgement = judge(&accounts, true, HeaderProof::None);
+    assert_eq!(judgement.verdict, Verdict::Doubtful(Doubt::Disagreement));
+    assert!(judgement.false_accounts.is_empty());
+    let proven = judge(&accounts, true, HeaderProof::Hash);
+    assert_eq!(proven.verdict, Verdict::Replace { account: 1, proof: Proof::Bloom });
+    assert_eq!(proven.false_accounts, [0]);
 }

@@ -207,8 +207,14 @@ impl Follower {
         writes.extend(routing::writes(sorted));
         writes.push(Write::Blocks { chain: self.chain.options.chain, headers });
         writes.push(self.seen(step)?);
+        // A log that its bloom does not have must not be forgotten by a crash.
+        let has_bloom_news = self.blooms_changed;
+        if has_bloom_news {
+            writes.push(self.bloom_note()?);
+        }
         // What was read from a chain can be read again.
         self.chain.store.commit(Commit::of(writes).under_lease(&step.lease).relaxed()).await?;
+        self.blooms_changed &= !has_bloom_news;
         self.read_ahead.stored(blocks);
         self.stored_up_to = newest.number;
         Ok(Followed::Advanced { blocks: blocks as u64, events: events as u64 })

@@ -45,13 +45,17 @@ impl Follower {
             }
         }
         if self.blooms_changed {
-            let key = self.chain.names.blooms.clone();
-            let text =
-                serde_json::to_string(&self.blooms).map_err(|error| CollectError::strange(&key, error))?;
-            let note = vec![Write::PutState { key, value: Some(text) }];
+            let note = vec![self.bloom_note()?];
             self.chain.store.commit(Commit::of(note).under_lease(&step.lease).relaxed()).await?;
             self.blooms_changed = false;
         }
         Ok(())
+    }
+
+    /// What is known of the chain's blooms, for the next process.
+    pub(super) fn bloom_note(&self) -> Result<Write, CollectError> {
+        let key = self.chain.names.blooms.clone();
+        let text = serde_json::to_string(&self.blooms).map_err(|error| CollectError::strange(&key, error))?;
+        Ok(Write::PutState { key, value: Some(text) })
     }
 }

@@ -53,7 +53,9 @@ impl Follower {
         };
         self.chain.pulse.hold(None);
         // What was seen is old by the time that this process follows the chain.
-        (self.poll, self.seen) = (None, None);
+        (self.poll, self.finality_poll, self.seen) = (None, None, None);
+        // The other process may learn more about the chain's blooms.
+        self.has_blooms = false;
         if self.waits_for.as_ref() != Some(&other.owner) {
             let left_s = left_s(other.expires_at, store.now().await?);
             let (chain, holder) = (options.chain, &other.owner);

@@ -4,7 +4,7 @@ use tokio::time::Instant;
 use windlass_core::chain::BlockRef;
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, Header};
 
-use super::poll::Poll;
+use super::poll::{Poll, poll_finality};
 use super::read_ahead::Link;
 use super::{Follower, Look};
 use crate::collect::error::CollectError;
@@ -23,13 +23,20 @@ impl Follower {
                 KnownFinal::Last(stored.map(|sight| sight.finalized))
             }
         };
-        let seen = match self.poll.take() {
+        let mut seen = match self.poll.take() {
             Some(poll) => poll.answer.await.unwrap_or_else(|_| Err(interrupted()))?,
             None => {
-                self.polls.start(matches!(known_final, KnownFinal::Last(_)), Instant::now());
+                self.polls.start(Instant::now());
+                if matches!(known_final, KnownFinal::Last(_)) {
+                    self.polls.start_finality(Instant::now());
+                }
                 self.chain.look(known_final).await?
             }
         };
+        if let (KnownFinal::Enough(_), Some((known, _))) = (known_final, &self.seen) {
+            // More may have become final since the poll began.
+            seen.0.finalized = known.finalized;
+        }
         self.polls.seen(&seen.0, Instant::now());
         self.seen = Some(seen.clone());
         Ok(seen)
@@ -42,13 +49,32 @@ impl Follower {
         }
         let Some((sight, _)) = &self.seen else { return };
         let starts = self.polls.due(Instant::now());
-        let with_finality = self.polls.wants_finality(starts);
-        let known_final = match with_finality {
-            true => KnownFinal::Last(Some(sight.finalized)),
-            false => KnownFinal::Enough(sight.finalized),
-        };
-        self.polls.start(with_finality, starts);
-        self.poll = Some(Poll::start(self.chain.clone(), starts, known_final));
+        self.polls.start(starts);
+        self.poll = Some(Poll::start(self.chain.clone(), starts, sight.finalized));
+    }
+
+    /// Takes what a look at finality has found, and starts the next one when it is due.
+    pub(super) async fn follow_finality(&mut self) {
+        if let Some(poll) = self.finality_poll.take_if(|poll| poll.is_finished()) {
+            match poll.await.unwrap_or_else(|_| Err(interrupted())) {
+                Ok(finalized) => {
+                    if let Some((sight, _)) = &mut self.seen {
+                        sight.finalized = finalized;
+                    }
+                    self.has_chores = true;
+                }
+                Err(error) => {
+                    let chain = self.chain.options.chain;
+                    tracing::debug!(%chain, %error, "the last final block was not found");
+                }
+            }
+        }
+        let now = Instant::now();
+        let is_due = self.finality_poll.is_none() && self.lease.is_some() && self.polls.wants_finality(now);
+        if let Some((sight, newest)) = self.seen.as_ref().filter(|_| is_due) {
+            self.polls.start_finality(now);
+            self.finality_poll = Some(poll_finality(self.chain.clone(), newest.clone(), sight.finalized));
+        }
     }
 
     /// Reads the headers of the next blocks, and so finds out whether the chain still has the

@@ -16,7 +16,6 @@
 //! | `pacing` | the loop: what each step asks, and the pauses between steps |
 //! | `look`, `poll` | the chain's newest block, and when it is asked for |
 //! | `read_ahead` | blocks that were read and are not stored yet |
-//! | `bloom` | whether a header's bloom can be relied on |
 //! | `advance` | storing the blocks that are complete |
 //! | `reorg`, `ancestor` | taking back what the chain does not have any more |
 //! | `chores`, `recheck`, `second_look` | what has time, a second look at final blocks above all |
@@ -48,7 +47,7 @@ use windlass_core::plan::{Plan, Source, SourceId};
 use windlass_core::reader::{ChainError, Header};
 
 use self::look::endpoints_behind;
-use self::poll::{Poll, Polls};
+use self::poll::{FinalityPoll, Poll, Polls};
 use self::read_ahead::ReadAhead;
 use self::recheck::RunningLook;
 use super::blooms::BloomTrust;
@@ -111,6 +110,8 @@ pub struct Follower {
     polls: Polls,
     /// The next poll, while the loop runs.
     poll: Option<Poll>,
+    /// A look at what is final that is under way, while the loop runs.
+    finality_poll: Option<FinalityPoll>,
     is_looping: bool,
     /// Whether there may be something that has time: what became final, campaigns that ended.
     has_chores: bool,
@@ -133,6 +134,8 @@ pub struct Follower {
     failures: u32,
     /// A second look is at no more blocks: fewer after each that failed.
     look_blocks: u64,
+    /// How many looks in a row have failed.
+    look_failures: u32,
     /// One that is under way beside the head.
     running_look: Option<RunningLook>,
     /// Whether one waits for an endpoint that was not heard.
@@ -219,6 +222,7 @@ impl Follower {
             heads,
             polls,
             poll: None,
+            finality_poll: None,
             is_looping: false,
             has_chores: true,
             seen: None,
@@ -232,6 +236,7 @@ impl Follower {
             doubted: None,
             failures: 0,
             look_blocks: u64::MAX,
+            look_failures: 0,
             running_look: None,
             unheard: UnheardWait::default(),
             busy_steps: 0,

@@ -29,15 +29,8 @@ impl Follower {
         if is_behind && !self.polls.is_older(MAX_LOOK_AGE, now) {
             return Look::Nothing;
         }
-        let (starts, with_finality) = match &self.poll {
-            Some(poll) => (poll.starts, poll.with_finality),
-            None => (self.polls.due(now), self.polls.wants_finality(now)),
-        };
-        match (starts > now, with_finality) {
-            (true, _) => Look::Nothing,
-            (false, true) => Look::Everything,
-            (false, false) => Look::Newest,
-        }
+        let starts = self.poll.as_ref().map_or_else(|| self.polls.due(now), |poll| poll.starts);
+        if starts > now { Look::Nothing } else { Look::Newest }
     }
 
     /// How long to wait after a step.
@@ -71,6 +64,7 @@ impl Paced for Follower {
     type Error = CollectError;
 
     async fn pace(&mut self) -> Result<Duration, CollectError> {
+        self.follow_finality().await;
         let look = self.next_look(Instant::now());
         self.has_chores |= look == Look::Everything;
         match self.step_after(look).await {

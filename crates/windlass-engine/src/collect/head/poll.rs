@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
+use windlass_core::chain::BlockHeader;
 use windlass_core::reader::{ChainError, Header};
 
 use crate::collect::chain::CollectedChain;
@@ -33,28 +34,37 @@ const BEHIND_BLOCKS: u64 = 16;
 const WEIGHT: f64 = 0.2;
 /// A pause of the chain counts as no more than so many times the distance known.
 const MAX_SLOWER: u32 = 4;
+/// A height that was told once and not again for so long is not the newest any more.
+const MAX_UNCONFIRMED: Duration = Duration::from_secs(10);
 /// The final block is asked for once in so many polls, since it moves slowly …
 const POLLS_PER_FINALITY: u32 = 8;
 /// … and no more often than this.
 const MIN_FINALITY_INTERVAL: Duration = Duration::from_secs(4);
 
-/// A poll that is under way, or starts soon.
+/// A poll for the newest block that is under way, or starts soon.
 pub(super) struct Poll {
     pub(super) starts: Instant,
-    pub(super) with_finality: bool,
     pub(super) answer: AbortOnDropHandle<Result<(Sight, Header), ChainError>>,
 }
 
 impl Poll {
     /// A poll that starts at this time.
-    pub(super) fn start(chain: Arc<CollectedChain>, starts: Instant, known_final: KnownFinal) -> Self {
-        let with_finality = matches!(known_final, KnownFinal::Last(_));
+    pub(super) fn start(chain: Arc<CollectedChain>, starts: Instant, finalized: BlockHeader) -> Self {
         let answer = AbortOnDropHandle::new(tokio::spawn(async move {
             tokio::time::sleep_until(starts).await;
-            chain.look(known_final).await
+            chain.look(KnownFinal::Enough(finalized)).await
         }));
-        Self { starts, with_finality, answer }
+        Self { starts, answer }
     }
+}
+
+/// A look at what is final, under way beside all polls: every endpoint is asked, and the newest
+/// block waits for none of them.
+pub(super) type FinalityPoll = AbortOnDropHandle<Result<BlockHeader, ChainError>>;
+
+/// Starts to look at what is final on a chain with this newest block.
+pub(super) fn poll_finality(chain: Arc<CollectedChain>, newest: Header, last: BlockHeader) -> FinalityPoll {
+    AbortOnDropHandle::new(tokio::spawn(async move { chain.look_at_finality(&newest, last).await }))
 }
 
 /// What is known of a chain's pace, and when it was polled.
@@ -118,11 +128,13 @@ impl Polls {
     }
 
     /// A poll starts.
-    pub(super) fn start(&mut self, with_finality: bool, now: Instant) {
+    pub(super) fn start(&mut self, now: Instant) {
         self.polled = Some(now);
-        if with_finality {
-            self.finality_polled = Some(now);
-        }
+    }
+
+    /// A look at what is final starts.
+    pub(super) fn start_finality(&mut self, now: Instant) {
+        self.finality_polled = Some(now);
     }
 
     /// The next poll is due at once.
@@ -139,6 +151,10 @@ impl Polls {
             return;
         };
         if number <= before {
+            // A height that nobody tells of any more was made up, or is of a branch that is gone.
+            if number < before && now.duration_since(at) > MAX_UNCONFIRMED {
+                self.newest = Some((number, now));
+            }
             return;
         }
         let blocks = u32::try_from(number - before).unwrap_or(u32::MAX);
@@ -195,7 +211,7 @@ mod tests {
     fn one_who_is_behind_polls_less_often() {
         let (mut polls, start) = (Polls::new(None), Instant::now());
         polls.seen(&sight(100, 100), start);
-        polls.start(false, start);
+        polls.start(start);
         polls.stored(84);
         assert_eq!(polls.due(start), start + Duration::from_millis(1_800));
         polls.stored(85);
@@ -203,11 +219,25 @@ mod tests {
     }
 
     #[test]
+    fn a_height_that_nobody_tells_of_again_slows_nothing_down() {
+        let (mut polls, start) = (Polls::new(None), Instant::now());
+        polls.seen(&sight(100, 100), start);
+        polls.seen(&sight(1 << 40, 100), start + Duration::from_secs(1));
+        for second in 2..30_u32 {
+            polls.seen(&sight(100 + u64::from(second), 100), start + Duration::from_secs(1) * second);
+        }
+        polls.start(start);
+        polls.stored(129);
+        assert_eq!(polls.due(start), start + polls.interval());
+        assert!(polls.interval() >= Duration::from_millis(300), "{:?}", polls.interval());
+    }
+
+    #[test]
     fn what_is_configured_is_kept() {
         let mut polls = Polls::new(Some(Duration::from_secs(60)));
         let start = Instant::now();
         polls.seen(&sight(100, 100), start);
-        polls.start(false, start);
+        polls.start(start);
         assert_eq!(polls.due(start + Duration::from_secs(20)), start + Duration::from_secs(60));
         polls.wake();
         assert_eq!(polls.due(start), start);
@@ -217,7 +247,8 @@ mod tests {
     fn polls_are_counted_from_start_to_start() {
         let (mut polls, start) = (Polls::new(None), Instant::now());
         assert!(polls.wants_finality(start));
-        polls.start(true, start);
+        polls.start(start);
+        polls.start_finality(start);
         polls.seen(&sight(100, 200), start);
         assert_eq!(polls.due(start + Duration::from_millis(100)), start + Duration::from_millis(900));
         assert!(!polls.wants_finality(start + Duration::from_millis(7_100)));

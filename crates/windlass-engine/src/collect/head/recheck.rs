@@ -21,6 +21,8 @@ use crate::collect::ledger;
 
 /// At most this many blocks in one look.
 const MAX_BLOCKS: u64 = 1_000;
+/// After so many looks in a row that failed, a block that no endpoint answers about is doubtful.
+const MAX_LOOK_FAILURES: u32 = 10;
 
 /// A look that is under way beside the head.
 pub(super) struct RunningLook {
@@ -35,9 +37,7 @@ impl RunningLook {
             Target::Blocks(blocks) => blocks.from == rechecked.number + 1,
             Target::Doubtful(_) => true,
         };
-        is_next
-            && self.look.plan_version == step.plan.version
-            && self.look.lease.epoch == step.lease.epoch
+        is_next && self.look.plan_version == step.plan.version && self.look.lease.epoch == step.lease.epoch
     }
 }
 
@@ -98,7 +98,8 @@ impl Follower {
             }
         };
         let (lease, plan_version) = (step.lease.clone(), step.plan.version);
-        Ok(Some(SecondLook { chain, lease, plan_version, target, routing, unheard: self.unheard }))
+        let (unheard, insists) = (self.unheard, self.look_failures >= MAX_LOOK_FAILURES);
+        Ok(Some(SecondLook { chain, lease, plan_version, target, routing, unheard, insists }))
     }
 
     /// Commits what a look has found.
@@ -113,6 +114,7 @@ impl Follower {
             let has_failed = findings.as_ref().map_or(true, |findings| findings.is_waiting);
             let fewer = (blocks.count() / 2).max(1);
             self.look_blocks = if has_failed { fewer } else { self.look_blocks.saturating_mul(2) };
+            self.look_failures = if findings.is_err() { self.look_failures + 1 } else { 0 };
         }
         let Findings { done, mut writes, mended, unheard, .. } = findings?;
         self.unheard = unheard;

@@ -46,6 +46,8 @@ pub(super) struct SecondLook {
     pub(super) target: Target,
     pub(super) routing: Arc<Routing>,
     pub(super) unheard: UnheardWait,
+    /// Whether blocks that endpoints do not answer about are passed over as doubtful.
+    pub(super) insists: bool,
 }
 
 /// What a look has found.
@@ -83,22 +85,26 @@ impl SecondLook {
         if differing.is_empty() {
             return Ok(Findings { done: Some(blocks), ..self.nothing() });
         }
-        // What is too much for one look is left to the next one.
-        let next = differing.iter().nth(MAX_MENDED_BLOCKS).copied();
+        let doubts = Doubts::read(store, &self.chain.names.doubts).await?;
+        // What is too much for one look, or could not be asked about again, is left to the next one.
+        let next = differing.iter().nth(MAX_MENDED_BLOCKS.min(doubts.room())).copied();
+        if next == Some(blocks.from) {
+            return Ok(self.nothing());
+        }
         let blocks = BlockRange { to: next.map_or(blocks.to, |next| next - 1), ..blocks };
         differing.retain(|block| *block <= blocks.to);
-        self.settle(blocks, &differing).await
+        self.settle(blocks, &differing, doubts).await
     }
 
     /// Asks all endpoints about blocks that one answered otherwise than they are stored.
     /// What is proven is mended; what is not is kept, and asked about again later.
-    async fn settle(self, blocks: BlockRange, differing: &BTreeSet<u64>) -> Result<Findings, CollectError> {
+    async fn settle(
+        self,
+        blocks: BlockRange,
+        differing: &BTreeSet<u64>,
+        mut doubts: Doubts,
+    ) -> Result<Findings, CollectError> {
         let chain = &*self.chain;
-        let mut doubts = Doubts::read(&*chain.store, &chain.names.doubts).await?;
-        if doubts.is_full() {
-            // Whatever is found now could not be asked about again: it waits for those before it.
-            return Ok(self.nothing());
-        }
         let mut resolver = self.resolver().await?;
         let (began, mut writes, mut left) = (Instant::now(), Vec::new(), None);
         for number in differing {
@@ -106,7 +112,7 @@ impl SecondLook {
                 left = Some(*number);
                 break;
             }
-            writes.extend(resolver.resolve(*number, &mut doubts).await?);
+            writes.extend(resolver.resolve_or_doubt(*number, &mut doubts, self.insists).await?);
         }
         if left.is_none() {
             resolver.name_false_ranges(blocks, &mut doubts).await;

@@ -3,17 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
+use windlass_core::bloom::BloomFit;
 use windlass_core::commit::Write;
 use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
-use windlass_core::reader::{ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan};
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan};
 use windlass_core::row_query::{Comparison, Condition, Place, RowOrder, RowQuery};
 use windlass_core::table::{Identifier, Value};
 
 use super::{Step, Verifier, VerifyMode, VerifyStep, sample};
 use crate::collect::block_logs;
 use crate::collect::error::CollectError;
-use crate::collect::evidence::{BloomFit, StoredBlock};
+use crate::collect::evidence::StoredBlock;
 use crate::collect::reread::unknown_final;
 use crate::collect::resolve::BlockResolver;
 use crate::collect::routing::Routing;
@@ -100,7 +101,8 @@ impl Verifier {
                 Finding::Contradicts => suspicious.push(*number),
                 Finding::MayHaveMore => room.push((header, block)),
                 Finding::Fits if !block.is_empty() => whole.push((header, block)),
-                Finding::Fits => {}
+                Finding::Fits if header.is_hash_proven || self.is_confirmed(&header).await? => {}
+                Finding::Fits => suspicious.push(*number),
             }
         }
         if mode != VerifyMode::Full {
@@ -114,6 +116,23 @@ impl Verifier {
         }
         suspicious.sort_unstable();
         Ok(suspicious)
+    }
+
+    /// Whether every endpoint has this very header: where nothing is stored, there is no hash
+    /// to hold it against, and its bloom may be made up.
+    async fn is_confirmed(&self, header: &Header) -> Result<bool, CollectError> {
+        let (mut heard, mut failed) = (0, None);
+        for one in self.reader.header_from_each(BlockTag::Number(header.block.number)).await {
+            match one.answer {
+                Ok(Some(other)) if other != *header => return Ok(false),
+                Ok(_) => heard += 1,
+                Err(error) => failed = Some(error),
+            }
+        }
+        match failed.filter(|_| heard < 2) {
+            Some(error) => Err(error.into()),
+            None => Ok(true),
+        }
     }
 
     async fn stored_blocks(
@@ -167,10 +186,18 @@ impl Verifier {
         if !header.is_hash_proven {
             return None;
         }
-        let receipts = self.reader.receipts(&header.block).await.ok().flatten()?;
-        let is_proven = receipts.root == header.receipts_root;
-        let checked = || block_logs::checked(&header.block, &LogFilter::default(), receipts.logs).ok();
-        is_proven.then(checked).flatten()
+        let answers = self.reader.receipts_from_each(&header.block).await;
+        let proven = answers.into_iter().filter_map(|one| one.answer.ok().flatten());
+        let mut proven: Vec<_> =
+            proven.filter(|receipts| receipts.prove(header)).map(|receipts| receipts.logs).collect();
+        // No root has the hashes of transactions: those are what endpoints may differ in.
+        proven.dedup();
+        match proven.pop() {
+            Some(logs) if proven.is_empty() => {
+                block_logs::checked(&header.block, &LogFilter::default(), logs).ok()
+            }
+            _ => None,
+        }
     }
 
     /// All logs of a block, as the endpoints have them; `None` where they do not give its bloom or
@@ -202,18 +229,18 @@ impl Verifier {
         suspicious: Vec<u64>,
     ) -> Result<VerifyStep, CollectError> {
         let (chain, record) = (self.chain.clone(), &mut step.record);
-        let doubtful_before = record.doubts.count();
         let mut resolver = BlockResolver::new(&chain, &self.reader, routing, "verify").await?;
         let mut writes: Vec<Write> = Vec::new();
-        for number in suspicious.iter().take(MAX_RESOLVED_BLOCKS) {
-            writes.extend(resolver.resolve(*number, &mut record.doubts).await?);
+        let most = MAX_RESOLVED_BLOCKS.min(record.doubts.room());
+        for number in suspicious.iter().take(most) {
+            writes.extend(resolver.resolve_or_doubt(*number, &mut record.doubts, self.insists()).await?);
         }
         let mended = resolver.finish();
-        if mended > 0 || suspicious.len() > MAX_RESOLVED_BLOCKS {
+        if mended > 0 || suspicious.len() > most {
             let chain = chain.options.chain;
             tracing::warn!(%chain, blocks = %segment, mended, "blocks were stored wrongly: the range is collected again");
             record.suspect.insert(segment);
-        } else if record.doubts.count() > doubtful_before {
+        } else if record.has_doubt_in(segment) {
             record.unsettled.insert(segment);
         } else {
             record.verify(segment, chain.options.verify.mode);

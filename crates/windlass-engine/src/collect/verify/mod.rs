@@ -57,6 +57,8 @@ const SAMPLED_BLOCKS: u64 = 2_000;
 const FULL_BLOCKS: u64 = 100;
 /// What a step over a sampled segment may cost: headers and logs.
 const SAMPLED_COST: u64 = 40;
+/// After so many failures in a row, a block that no endpoint answers about is called doubtful.
+const MAX_FAILURES: u32 = 10;
 /// How soon a range is looked at again that seemed wrong and could not be mended.
 const SUSPICION_PAUSE: Duration = Duration::from_secs(30);
 /// After trouble it goes on no sooner than this: no other loop waits for it.
@@ -131,6 +133,8 @@ pub struct Verifier {
     piece_blocks: u64,
     /// Whether a suspicious range waits for an endpoint that was not heard.
     unheard: UnheardWait,
+    /// How many steps in a row failed because of the endpoints.
+    failures: u32,
     /// Which blocks are looked at is drawn from this.
     seed: u64,
 }
@@ -154,6 +158,7 @@ impl Verifier {
             lease: None,
             piece_blocks: u64::MAX,
             unheard: UnheardWait::default(),
+            failures: 0,
             seed,
         }
     }
@@ -209,11 +214,19 @@ impl Verifier {
 
     async fn work(&mut self, step: Step, work: Work) -> Result<VerifyStep, CollectError> {
         self.seed = sample::mixed(self.seed);
-        match work {
+        let done = match work {
             Work::AskAgain(block) => self.ask_again(step, block).await,
             Work::Recollect(blocks) => self.recollect(step, blocks).await,
             Work::Look(blocks) => self.look(step, blocks).await,
-        }
+        };
+        self.failures = if matches!(done, Err(CollectError::Chain(_))) { self.failures + 1 } else { 0 };
+        done
+    }
+
+    /// Whether blocks that endpoints do not answer about are passed over as doubtful: one of them
+    /// holds up no other.
+    const fn insists(&self) -> bool {
+        self.failures >= MAX_FAILURES
     }
 
     /// What is to be done next, doubts and suspicions first.

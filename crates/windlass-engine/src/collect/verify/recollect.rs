@@ -41,21 +41,23 @@ impl Verifier {
         let mut differing = self.differing(&routing, piece, &read).await?;
         self.piece_blocks = self.piece_blocks.saturating_mul(2);
         // What is too much for one step is left to the next one.
-        let next = differing.iter().nth(MAX_RESOLVED_BLOCKS).copied();
+        let room = step.record.doubts.room();
+        if room == 0 && !differing.is_empty() {
+            return Ok(VerifyStep::Recollected { blocks: piece, mended: 0 });
+        }
+        let next = differing.iter().nth(MAX_RESOLVED_BLOCKS.min(room)).copied();
         let piece = BlockRange { from: piece.from, to: next.map_or(piece.to, |next| next - 1) };
         differing.retain(|block| *block <= piece.to);
         let chain = self.chain.clone();
         let mut resolver = BlockResolver::new(&chain, &self.reader, &routing, "verify").await?;
         let mut writes: Vec<Write> = Vec::new();
         for number in &differing {
-            writes.extend(resolver.resolve(*number, &mut step.record.doubts).await?);
+            writes.extend(resolver.resolve_or_doubt(*number, &mut step.record.doubts, self.insists()).await?);
         }
         resolver.name_false_ranges(piece, &mut step.record.doubts).await;
         let mended = resolver.finish();
         step.record.suspect.remove(piece);
-        let is_doubtful =
-            |number: &u64| step.record.doubts.blocks.iter().any(|block| block.number == *number);
-        if differing.iter().any(is_doubtful) {
+        if step.record.has_doubt_in(piece) {
             step.record.unsettled.insert(piece);
         }
         self.commit(step, writes, mended).await?;

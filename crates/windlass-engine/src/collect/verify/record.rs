@@ -62,7 +62,9 @@ impl Verified {
         for (_, source) in plan.collected() {
             if self.sources.insert(source.number) {
                 let to = source.head_from.unwrap_or(u64::MAX).saturating_sub(1);
-                self.forget(BlockRange { from: source.start, to });
+                // What is wrong or in doubt for others stays so.
+                self.sampled.remove(BlockRange { from: source.start, to });
+                self.full.remove(BlockRange { from: source.start, to });
             }
         }
     }
@@ -100,11 +102,14 @@ impl Verified {
         }
     }
 
+    /// Whether a block of these is in doubt.
+    pub(super) fn has_doubt_in(&self, blocks: BlockRange) -> bool {
+        self.doubts.blocks.iter().any(|block| blocks.contains(block.number))
+    }
+
     /// Segments without doubtful blocks are looked at again.
     pub(super) fn release_settled(&mut self) {
-        let doubtful: Vec<u64> = self.doubts.blocks.iter().map(|block| block.number).collect();
-        let is_settled =
-            |range: &&BlockRange| !doubtful.iter().any(|number| (range.from..=range.to).contains(number));
+        let is_settled = |range: &&BlockRange| !self.has_doubt_in(**range);
         let settled: Vec<BlockRange> = self.unsettled.ranges().iter().filter(is_settled).copied().collect();
         settled.into_iter().for_each(|range| self.unsettled.remove(range));
     }
@@ -119,6 +124,8 @@ fn bound(set: &mut BlockSet) {
 
 #[cfg(test)]
 mod tests {
+    use windlass_core::plan::{Source, SourceId};
+    use windlass_core::table::Identifier;
     use windlass_core::time::Timestamp;
 
     use super::*;
@@ -153,6 +160,21 @@ mod tests {
         verified.doubts.settle(25);
         verified.release_settled();
         assert_eq!(verified.left(&stored, VerifyMode::Sample).ranges(), [blocks(10, 39)]);
+    }
+
+    /// What was verified for others is verified again; what is wrong for them stays known.
+    #[test]
+    fn a_source_that_joins_takes_back_no_doubt() {
+        let mut verified = Verified::default();
+        verified.verify(blocks(0, 99), VerifyMode::Full);
+        verified.suspect.insert(blocks(100, 199));
+        verified.doubts.doubt(7, Doubt::Headers, Timestamp::from_ms(0));
+        let id = SourceId { table: Identifier::new("fees").expect("a name"), contract: None };
+        let source = Source { number: 3, start: 50, claimed: BlockSet::EMPTY, head_from: Some(500) };
+        let plan = Plan { sources: [(id, source)].into(), ..Plan::default() };
+        verified.follow_plan(&plan);
+        assert_eq!(verified.full.ranges(), [blocks(0, 49)]);
+        assert_eq!((verified.suspect.count(), verified.doubts.count()), (100, 1));
     }
 
     #[test]

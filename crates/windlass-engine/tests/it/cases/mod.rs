@@ -181,6 +181,8 @@ on_both_stores! {
         one_endpoint_of_two_makes_nothing_final
         one_endpoint_adds_nothing_while_the_other_is_not_heard
         a_contradicted_block_stays_in_doubt_while_an_endpoint_is_not_heard
+        receipts_do_not_decide_about_transactions
+        a_block_that_nobody_tells_about_does_not_stop_the_second_look
         an_endpoint_of_another_branch_stops_nothing
         rows_of_another_block_are_replaced_where_all_logs_give_the_bloom
         an_answer_by_hash_with_another_number_stores_nothing
@@ -207,6 +209,7 @@ on_both_stores! {
         altered_data_is_found_by_receipts
         one_endpoint_of_two_proves_nothing_alone
         a_suspicious_range_waits_for_an_endpoint_that_is_not_heard
+        a_bloom_of_one_endpoint_hides_nothing
         what_the_head_has_stored_is_looked_at_in_full
     }
     once {

@@ -2,9 +2,12 @@
 //! is virtual here, which a real server would not keep to: these play on SQLite alone.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use windlass_engine::collect::head::Follower;
 
 use super::stage::{Orders, Stage, from_block};
 use crate::database::Kind;
@@ -16,7 +19,10 @@ fn gaps(instants: &[Instant]) -> Vec<u64> {
 
 /// When the head was looked at, while a block is mined every so often.
 async fn looks_with_blocks_every(ms: u64, looks: usize) -> Vec<Instant> {
-    let stage = Stage::new(Kind::Sqlite, 100).await;
+    looks_at(&Stage::new(Kind::Sqlite, 100).await, ms, looks).await
+}
+
+async fn looks_at(stage: &Stage, ms: u64, looks: usize) -> Vec<Instant> {
     let (seen, shutdown) = (Arc::new(Mutex::new(Vec::new())), CancellationToken::new());
     let collector = stage.collector("a", &Orders::default());
     let (chain, times, done, start) = (stage.chain.clone(), seen.clone(), shutdown.clone(), Instant::now());
@@ -108,6 +114,37 @@ async fn a_claim_that_found_the_store_busy_is_made_again_soon() {
     });
     collector.backfiller.run(shutdown).await.expect("a clean end");
     assert_eq!(gaps(&asked.lock().expect("no panic")), [0; 9]);
+}
+
+/// An endpoint may take its time to say what is final: the newest block does not wait for it, and
+/// what it says counts when it comes.
+#[tokio::test(start_paused = true)]
+async fn finality_is_followed_however_long_endpoints_take_to_tell() {
+    let stage = Stage::new(Kind::Sqlite, 3).await;
+    stage.reader.delay_finality(Duration::from_secs(3));
+    looks_at(&stage, 2_000, 200).await;
+    let finalized = stage.sight().await.expect("a sight").finalized.number;
+    assert!(finalized > 0, "{finalized} of {}", stage.chain.finalized());
+}
+
+/// News of blocks come more often than polls, and each takes the place of one.
+#[tokio::test]
+async fn finality_is_followed_while_news_of_blocks_come() {
+    let stage = Stage::new(Kind::Sqlite, 3).await;
+    let orders = Orders { poll_interval: Some(Duration::from_millis(100)), ..Orders::default() };
+    let collector = stage.collector("a", &orders);
+    let ((news, heads), shutdown) = (watch::channel(None), CancellationToken::new());
+    let run = tokio::spawn(Follower::new(collector.chain.clone(), Some(heads)).run(shutdown.clone()));
+    while stage.sight().await.is_none_or(|sight| sight.finalized.number < 10) {
+        assert!(!run.is_finished());
+        stage.chain.mine(1, 0);
+        news.send_replace(Some(stage.chain.head()));
+        while stage.position().await != i64::try_from(stage.chain.head()).ok() {
+            tokio::task::yield_now().await;
+        }
+    }
+    shutdown.cancel();
+    run.await.expect("no panic").expect("a clean end");
 }
 
 /// The lease is its own; a neighbour's commit was in the way.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
@@ -51,6 +52,8 @@ struct Script {
     tamper_header: Option<TamperHeader>,
     /// Whether it tells receipts.
     tells_receipts: bool,
+    /// Whether it changes the logs in them as it changes others.
+    tampers_receipts: bool,
     /// Whether it answers no question about the logs or receipts of single blocks.
     is_silent_about_blocks: bool,
     /// How many questions were asked.
@@ -62,6 +65,8 @@ struct Script {
     gate: Option<Arc<Semaphore>>,
     /// Whoever asks for receipts does.
     receipts_gate: Option<Arc<Semaphore>>,
+    /// So long it takes to say which block is final.
+    finality_delay: Option<Duration>,
     /// The ranges that were asked for, with what was wanted.
     asked: Vec<(BlockRange, LogFilter)>,
 }
@@ -130,6 +135,12 @@ impl Scripted {
         self.script().tells_receipts = true;
     }
 
+    /// The same, with logs that are changed as others are.
+    pub(crate) fn tell_tampered_receipts(&self) {
+        let mut script = self.script();
+        (script.tells_receipts, script.tampers_receipts) = (true, true);
+    }
+
     /// Questions about the logs or receipts of single blocks fail, or are answered again.
     pub(crate) fn set_silent_about_blocks(&self, is_silent: bool) {
         self.script().is_silent_about_blocks = is_silent;
@@ -164,6 +175,11 @@ impl Scripted {
         let gate = Arc::new(Semaphore::new(0));
         self.script().receipts_gate = Some(gate.clone());
         gate
+    }
+
+    /// It takes so long to say which block is final.
+    pub(crate) fn delay_finality(&self, delay: Duration) {
+        self.script().finality_delay = Some(delay);
     }
 
     /// It tells of no newer block than this.
@@ -226,6 +242,10 @@ impl ChainReader for Scripted {
             self.looked();
         }
         self.answer()?;
+        let delay = self.script().finality_delay.filter(|_| block == BlockTag::Finalized);
+        if let Some(delay) = delay {
+            tokio::time::sleep(delay).await;
+        }
         let head = self.script().head.filter(|_| block == BlockTag::Latest);
         let header = self.inner.header(head.map_or(block, BlockTag::Number)).await?;
         let script = self.script();
@@ -275,8 +295,12 @@ impl ChainReader for Scripted {
         }
         let header = self.inner.header(BlockTag::Hash(block.hash)).await?;
         let Some(header) = header else { return Ok(None) };
-        let logs = self.inner.logs(LogSpan::Block(block.block_ref()), &LogFilter::default()).await?;
-        Ok(Some(Receipts { root: header.receipts_root, logs }))
+        let span = LogSpan::Block(block.block_ref());
+        let logs = self.inner.logs(span, &LogFilter::default()).await?;
+        let script = self.script();
+        let tamper = script.tamper.iter().filter(|_| script.tampers_receipts);
+        let logs = tamper.fold(logs, |logs, tamper| tamper(span, logs));
+        Ok(Some(Receipts { root: header.receipts_root, logs, is_covered: true }))
     }
 
     async fn code(&self, address: Address, at: BlockTag) -> Result<Bytes, ChainError> {

@@ -69,6 +69,8 @@ pub(crate) struct Orders {
     pub(crate) sources: Vec<(Address, u64)>,
     /// How the past is verified.
     pub(crate) verify: VerifyOptions,
+    /// How often the newest block is asked for, where that is fixed.
+    pub(crate) poll_interval: Option<Duration>,
 }
 
 impl Default for Orders {
@@ -78,6 +80,7 @@ impl Default for Orders {
             finality: Finality::Finalized,
             sources: COLLECTORS.map(|contract| (contract, 0)).to_vec(),
             verify: VerifyOptions::default(),
+            poll_interval: None,
         }
     }
 }
@@ -166,6 +169,7 @@ impl Stage {
         let options = CollectOptions {
             finality: orders.finality,
             verify: orders.verify,
+            realtime_interval: orders.poll_interval,
             lease_ttl: LEASE_TTL,
             batch_size: BATCH_SIZE,
             retry: RetryPolicy { base_ms: 1, ceiling_ms: 1, jitter_percent: 0, max_attempts: 10 },

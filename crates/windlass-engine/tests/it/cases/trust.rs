@@ -332,6 +332,51 @@ pub(super) async fn a_contradicted_block_stays_in_doubt_while_an_endpoint_is_not
     assert_eq!(stage.doubts().await.count(), 0);
 }
 
+/// No root of receipts has the hashes of transactions: an endpoint that tells others, in logs and in
+/// receipts that are right otherwise, changes nothing and accuses nobody.
+pub(super) async fn receipts_do_not_decide_about_transactions(kind: Kind) {
+    let (stage, mut before) = backfilled(kind).await;
+    before.follower.release().await;
+    let (liar, honest) = (another(&stage), another(&stage));
+    liar.tell_tampered_receipts();
+    liar.tamper(|_, logs| {
+        let changed = |log: LogEvent| match log.block.number {
+            40 => LogEvent { transaction_hash: B256::repeat_byte(9), ..log },
+            _ => log,
+        };
+        logs.into_iter().map(changed).collect()
+    });
+    let panel = Arc::new(Panel::new(vec![liar, honest]));
+    let mut collector = stage.collector_reading("b", &Orders::default(), panel.clone());
+    collector.settle().await;
+    stage.assert_complete(&Orders::default()).await;
+    let doubts = stage.doubts().await;
+    let told: Vec<_> = doubts.blocks.iter().map(|block| (block.number, block.doubt)).collect();
+    assert_eq!(told, [(40, Doubt::Disagreement)]);
+    assert!(panel.named().is_empty(), "{:?}", panel.named());
+}
+
+/// A block that differs, and that no endpoint answers about, is called doubtful after a while, and
+/// the blocks behind it have their second look.
+pub(super) async fn a_block_that_nobody_tells_about_does_not_stop_the_second_look(kind: Kind) {
+    let (stage, mut collector) = backfilled(kind).await;
+    // The newest blocks are stored before the endpoint falls silent; nothing is looked at again yet.
+    while stage.position().await != i64::try_from(HEAD).ok() {
+        collector.follow().await;
+    }
+    assert_eq!(stage.rechecked().await, Some(0));
+    add_row(&stage).await;
+    stage.reader.set_silent_about_blocks(true);
+    for _ in 0..40 {
+        // Each look fails, until the block is passed over.
+        let _ = collector.follower.step().await;
+    }
+    assert_eq!(stage.rechecked().await, Some(97));
+    let doubts = stage.doubts().await;
+    let told: Vec<_> = doubts.blocks.iter().map(|block| (block.number, block.doubt)).collect();
+    assert_eq!(told, [(40, Doubt::NoAnswer)]);
+}
+
 /// A log that was made up fits the bloom of its block if it copies another's topics. One endpoint's
 /// word for it is worth nothing while the other is not heard, which may contradict it.
 pub(super) async fn one_endpoint_adds_nothing_while_the_other_is_not_heard(kind: Kind) {

@@ -138,6 +138,24 @@ pub(super) async fn a_suspicious_range_waits_for_an_endpoint_that_is_not_heard(k
     stage.assert_complete(&orders).await;
 }
 
+/// The endpoint that left a log out tells a bloom without it, too.
+pub(super) async fn a_bloom_of_one_endpoint_hides_nothing(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.reader.tamper(|_, logs| logs.into_iter().filter(|log| log.block.number != 60).collect());
+    stage.reader.tamper_headers(|mut header| {
+        if header.block.number == 60 {
+            *header.logs_bloom = Bloom::ZERO;
+        }
+        header
+    });
+    let panel = Arc::new(Panel::new(vec![stage.reader.clone(), another(&stage)]));
+    let collector = collected(&stage, &orders(VerifyMode::Full), panel).await;
+    verify(&collector, 1).await;
+    let record = stage.verified().await;
+    let told: Vec<u64> = record.doubts.blocks.iter().map(|block| block.number).collect();
+    assert_eq!((told, record.full.contains(60)), (vec![60], false));
+}
+
 pub(super) async fn ranges_without_their_logs_are_found_and_mended(kind: Kind) {
     found_and_mended(kind, VerifyMode::Sample, |_| None).await;
 }

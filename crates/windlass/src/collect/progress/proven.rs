@@ -63,7 +63,6 @@ impl Trust {
         {
             doubtful.insert(BlockRange { from: block.number, to: block.number });
         }
-        let not_listed: u64 = all.iter().map(|doubts| doubts.not_listed).sum();
         // What is in doubt is not proven, whatever was said of it before.
         let within = |set: &BlockSet| {
             let outside = set.minus(&BlockSet::from(blocks));
@@ -76,7 +75,7 @@ impl Trust {
             head_blocks: within(&head).minus(&self.verified.full).count(),
             sampled_blocks: within(&self.verified.sampled).count(),
             full_blocks: within(&self.verified.full).count(),
-            doubtful_blocks: doubtful.count() + not_listed,
+            doubtful_blocks: doubtful.count(),
         })
     }
 

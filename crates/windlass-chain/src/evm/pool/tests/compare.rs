@@ -11,6 +11,7 @@ use windlass_core::reader::{
 
 use super::fake::{self, Fault, block};
 use super::pool;
+use crate::evm::pool::EvmPool;
 
 const BLOCKS: BlockRange = BlockRange { from: 10, to: 20 };
 const MISSING: FalseAnswer = FalseAnswer { blocks: BLOCKS, fault: AnswerFault::MissingLogs };
@@ -87,6 +88,46 @@ async fn logs_of_blocks_that_lack_some_are_asked_of_another() {
     assert!(fakes.iter().all(|fake| fake.asked() > 0));
     assert_eq!(pool.status().iter().filter(|status| status.logs_set_aside_ms.is_some()).count(), 0);
     assert!(pool.logs_of_blocks(&[], &LogFilter::default()).await.expect("nothing").is_empty());
+}
+
+/// Asks for a block that has a log, until the tasks beside it have ended.
+async fn ask_for_the_log(pool: &EvmPool) {
+    for number in 10..20 {
+        let logs = pool.block_logs(&fake::header_with_log(number), &LogFilter::default()).await;
+        assert_eq!(logs.map(|logs| logs.len()), Ok(1));
+        advance(Duration::from_secs(5)).await;
+    }
+}
+
+/// An endpoint that leaves out what its own headers have is not asked about logs.
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_that_leaves_out_logs_is_set_aside() {
+    let (pool, fakes) = pool(2);
+    fakes.iter().for_each(|fake| fake.manner().has_bloom = true);
+    fakes[1].manner().has_log = true;
+    ask_for_the_log(&pool).await;
+    let status = pool.status();
+    assert!(status[0].false_answers > 0 && status[1].false_answers == 0, "{status:?}");
+}
+
+/// One that has a log which the other does not have may have made it up, and its header too.
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_is_not_called_false_on_anothers_word() {
+    let (pool, fakes) = pool(2);
+    (fakes[1].manner().has_bloom, fakes[1].manner().has_log) = (true, true);
+    ask_for_the_log(&pool).await;
+    assert_eq!(pool.status().iter().map(|status| status.false_answers).sum::<u64>(), 0);
+}
+
+/// One that is behind has no logs of a block, and is not false for that.
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_that_is_behind_is_not_called_false() {
+    let (pool, fakes) = pool(2);
+    fakes.iter().for_each(|fake| fake.manner().has_bloom = true);
+    fakes[0].manner().head = 5;
+    fakes[1].manner().has_log = true;
+    ask_for_the_log(&pool).await;
+    assert_eq!(pool.status().iter().map(|status| status.false_answers).sum::<u64>(), 0);
 }
 
 /// Several endpoints may be behind at once: that none has logs of a block whose bloom has some is

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use tokio::time::sleep;
 use windlass_core::chain::{Address, B256, BlockHeader, BlockRef, Bytes, ChainId, U256};
 use windlass_core::error::RetryAdvice;
-use windlass_core::event::LogEvent;
+use windlass_core::event::{LogEvent, Topics};
 use windlass_core::payout::fees::GasFees;
 use windlass_core::payout::submit::{
     Call, CallOutcome, GasEstimate, NonceTag, SendAnswer, TransactionChain, TransactionReceipt,
@@ -37,6 +37,10 @@ pub(super) struct Manner {
     /// The most blocks of a range.
     pub(super) max_blocks: u64,
     pub(super) tells_receipts: bool,
+    /// Whether its headers say that every block has the log [`log`].
+    pub(super) has_bloom: bool,
+    /// Whether it tells that log.
+    pub(super) has_log: bool,
     /// How calls end.
     pub(super) call: CallEnd,
 }
@@ -93,6 +97,8 @@ impl Fake {
             fault: None,
             max_blocks: u64::MAX,
             tells_receipts: true,
+            has_bloom: false,
+            has_log: false,
             call: CallEnd::Returns,
         };
         Self {
@@ -163,6 +169,27 @@ pub(super) fn header(number: u64) -> Header {
     Header { block, logs_bloom: Box::new(Bloom::ZERO), receipts_root: B256::ZERO, is_hash_proven: false }
 }
 
+/// A log of a block.
+pub(super) fn log(block: BlockRef) -> LogEvent {
+    LogEvent {
+        chain: ChainId::new(137).expect("an id"),
+        block,
+        log_index: 0,
+        timestamp_s: block.number,
+        transaction_hash: B256::ZERO,
+        address: Address::repeat_byte(7),
+        topics: Topics::default(),
+        data: Bytes::new(),
+    }
+}
+
+/// The header of a block with that log.
+pub(super) fn header_with_log(number: u64) -> Header {
+    let mut header = header(number);
+    header.logs_bloom.accrue_raw_log(log(block(number)).address, &[]);
+    header
+}
+
 /// A block by number and hash.
 pub(super) fn block(number: u64) -> BlockRef {
     header(number).block.block_ref()
@@ -186,13 +213,14 @@ impl ChainReader for Fake {
 
     async fn header(&self, block: BlockTag) -> Result<Option<Header>, ChainError> {
         self.heads.fetch_add(u64::from(block == BlockTag::Latest), Ordering::Relaxed);
-        let head = self.answer().await?.head;
+        let Manner { head, has_bloom, .. } = self.answer().await?;
         let wanted = match block {
             BlockTag::Number(number) => number,
             BlockTag::Hash(hash) => number(hash),
             _ => head,
         };
-        Ok((wanted <= head).then(|| header(wanted)))
+        let told = if has_bloom { header_with_log } else { header };
+        Ok((wanted <= head).then(|| told(wanted)))
     }
 
     async fn logs(&self, span: LogSpan, _filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
@@ -208,13 +236,14 @@ impl ChainReader for Fake {
                 let suggested = Some(BlockRange { from, to: from + manner.max_blocks - 1 });
                 Err(ChainError::new(ChainErrorKind::RangeTooLarge { suggested }, "too large"))
             }
+            LogSpan::Block(block) if manner.has_log => Ok(vec![log(block)]),
             _ => Ok(vec![]),
         }
     }
 
     async fn receipts(&self, _block: &BlockHeader) -> Result<Option<Receipts>, ChainError> {
         let tells = self.answer().await?.tells_receipts;
-        Ok(tells.then(|| Receipts { root: B256::ZERO, logs: vec![] }))
+        Ok(tells.then(|| Receipts { root: B256::ZERO, logs: vec![], is_covered: true }))
     }
 
     async fn code(&self, _address: Address, _at: BlockTag) -> Result<Bytes, ChainError> {
