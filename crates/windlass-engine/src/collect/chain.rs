@@ -1,8 +1,8 @@
 //! One chain to collect: everything that its loops share.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,7 @@ use super::health::Pulse;
 use super::health::watched::Watched;
 use super::ledger;
 use super::names::{ChainNames, paused_key};
+use super::reread::UnheardWait;
 use super::routing::Routing;
 use super::sight::{self, KnownFinal, Sight};
 use super::verify::VerifyOptions;
@@ -95,6 +96,10 @@ pub struct CollectedChain {
     pub(super) requests: Arc<AtomicU64>,
     /// Whether the chain was seen to have logs that its blooms have no room for.
     pub(super) has_logs_outside_blooms: AtomicBool,
+    /// Whether receipts of the chain were seen that hash to the root in their header.
+    pub(super) has_proven_receipts: AtomicBool,
+    /// Whether what is final waits for an endpoint that was not heard.
+    finality_wait: Mutex<UnheardWait>,
     /// How it goes.
     pub(super) pulse: Arc<Pulse>,
     /// Whether the endpoints were seen to have the last final block that is stored.
@@ -130,6 +135,8 @@ impl CollectedChain {
         let reader = Arc::new(Watched::new(reader, pulse.clone(), requests.clone()));
         Ok(Self {
             has_logs_outside_blooms: AtomicBool::new(options.chain.has_logs_outside_blooms()),
+            has_proven_receipts: AtomicBool::new(false),
+            finality_wait: Mutex::default(),
             requests,
             options,
             store,
@@ -158,9 +165,15 @@ impl CollectedChain {
     /// Looks at the chain; also gives the newest header whole.
     pub(super) async fn look(&self, known_final: KnownFinal) -> Result<(Sight, Header), ChainError> {
         let is_finality_asked = matches!(known_final, KnownFinal::Last(_));
-        let (sight, newest, dispute) = Sight::look(&*self.reader, self.options.finality, known_final).await?;
+        let (mut sight, newest, found) =
+            Sight::look(&*self.reader, self.options.finality, known_final).await?;
         if is_finality_asked {
-            self.note_dispute(dispute);
+            self.note_dispute(found.dispute);
+        }
+        if let KnownFinal::Last(Some(last)) = known_final
+            && self.waits_for_finality(found.is_unheard)
+        {
+            sight.finalized = last;
         }
         self.pulse.see(&sight, Instant::now());
         self.finalized.fetch_max(sight.finalized.number, Ordering::Relaxed);
@@ -174,11 +187,19 @@ impl CollectedChain {
         newest: &Header,
         last: BlockHeader,
     ) -> Result<BlockHeader, ChainError> {
-        let (finalized, dispute) =
+        let (finalized, found) =
             sight::last_final(&*self.reader, self.options.finality, newest, Some(last)).await?;
-        self.note_dispute(dispute);
+        self.note_dispute(found.dispute);
+        if self.waits_for_finality(found.is_unheard) {
+            return Ok(last);
+        }
         self.finalized.fetch_max(finalized.number, Ordering::Relaxed);
         Ok(finalized)
+    }
+
+    /// Whether nothing becomes final for now, because one endpoint alone was heard about it.
+    fn waits_for_finality(&self, is_unheard: bool) -> bool {
+        self.finality_wait.lock().unwrap_or_else(PoisonError::into_inner).must_wait(is_unheard)
     }
 
     /// Says once that endpoints disagree, and keeps it for whoever asks.

@@ -112,6 +112,8 @@ pub enum Doubt {
     NoAnswer,
     /// An endpoint that may have contradicted what is stored was not heard.
     Unheard,
+    /// Its receipts do not hash to the root in its header.
+    Receipts,
     /// Another version of this program knows.
     #[serde(other)]
     Unknown,
@@ -124,6 +126,7 @@ impl fmt::Display for Doubt {
             Self::Disagreement => "endpoints have different logs of it",
             Self::OneEndpoint => "one endpoint contradicts what is stored, and nothing proves it",
             Self::NoAnswer => "no endpoint tells its logs",
+            Self::Receipts => "the receipts that endpoints send do not hash to the root in its header",
             Self::Unknown => "another version of windlass has called it doubtful",
             Self::Unheard => "what is stored was contradicted, and an endpoint does not answer",
             Self::BloomMismatch => "the logs that endpoints send do not fit the bloom in its header",
@@ -141,12 +144,18 @@ pub(super) struct Judgement {
 /// Decides about a block. `is_bloom_whole` says whether the chain's blooms have every log,
 /// `header` on what its header stands.
 pub(super) fn judge(accounts: &[Account], is_bloom_whole: bool, header: HeaderProof) -> Judgement {
-    let Judgement { verdict, false_accounts } = judge_by_header(accounts, is_bloom_whole);
+    let mut judgement = judge_by_header(accounts, is_bloom_whole);
     let is_agreed = accounts.iter().any(|account| account.endpoints > 1);
-    if header == HeaderProof::None && accounts.len() > 1 && !is_agreed {
-        // The header may be made up, and with it whatever speaks against one of them.
-        return Judgement { verdict: Verdict::Doubtful(Doubt::Disagreement), false_accounts: Vec::new() };
+    if header == HeaderProof::None {
+        // The header may be made up, and with it whatever speaks for or against one of them.
+        judgement.false_accounts.clear();
+        if accounts.len() > 1 && !is_agreed {
+            judgement.verdict = Verdict::Doubtful(Doubt::Disagreement);
+        } else if judgement.verdict == Verdict::Stored(Proof::Bloom) {
+            judgement.verdict = Verdict::Stored(Proof::OneEndpoint);
+        }
     }
+    let Judgement { verdict, false_accounts } = judgement;
     match verdict {
         Verdict::Replace { account, .. } if !accounts[account].is_safe_with(header) => {
             Judgement { verdict: Verdict::Doubtful(Doubt::OneEndpoint), false_accounts: Vec::new() }

@@ -13,6 +13,9 @@ use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, L
 /// How long blocks wait for an endpoint that was not heard about them.
 const MAX_UNHEARD_TIME: Duration = Duration::from_secs(600);
 
+/// How often endpoints are asked, while one is heard and another is not.
+const MAX_ROUNDS: u32 = 3;
+
 /// What endpoints say about blocks that are read again.
 pub(super) struct Reread {
     /// The logs, as each endpoint that was heard has them.
@@ -30,13 +33,21 @@ impl Reread {
         blocks: BlockRange,
         filter: &LogFilter,
     ) -> Result<Self, ChainError> {
-        let (mut answers, mut failed) = (Vec::new(), None);
-        for one in reader.logs_from_each(LogSpan::Range(blocks), filter).await {
-            match one.answer {
-                Ok(logs) => answers.push(logs),
-                Err(error) => failed = Some(error),
+        let mut round = 1;
+        let (answers, failed) = loop {
+            let (mut answers, mut failed) = (Vec::new(), None);
+            for one in reader.logs_from_each(LogSpan::Range(blocks), filter).await {
+                match one.answer {
+                    Ok(logs) => answers.push(logs),
+                    Err(error) => failed = Some(error),
+                }
             }
-        }
+            // An endpoint that fails now and then is heard soon.
+            if answers.is_empty() || failed.is_none() || round == MAX_ROUNDS {
+                break (answers, failed);
+            }
+            round += 1;
+        };
         match failed {
             unheard if !answers.is_empty() => Ok(Self { answers, unheard }),
             Some(ChainError { kind: ChainErrorKind::RangeTooLarge { .. }, .. }) if blocks.count() == 1 => {
@@ -57,9 +68,9 @@ pub(super) struct UnheardWait {
 }
 
 impl UnheardWait {
-    /// Whether the comparison is put off because an endpoint was not heard.
-    pub(super) fn must_wait(&mut self, read: &Reread) -> bool {
-        if read.unheard.is_none() {
+    /// Whether a decision is put off because an endpoint was not heard.
+    pub(super) fn must_wait(&mut self, is_unheard: bool) -> bool {
+        if !is_unheard {
             self.since = None;
             return false;
         }

@@ -3,7 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
+use futures_util::{StreamExt, stream};
+use tokio::time::Instant;
 use windlass_core::commit::Write;
 use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
@@ -18,6 +21,9 @@ use super::error::CollectError;
 use super::evidence::{Judged, Proof, Verdict, judge_block};
 use super::mend::Mend;
 use super::routing::Routing;
+
+/// So many blocks are asked about at once.
+const BLOCKS_AT_ONCE: usize = 4;
 
 /// Settles blocks of some sources.
 pub(super) struct BlockResolver<'a> {
@@ -61,8 +67,48 @@ impl<'a> BlockResolver<'a> {
         number: u64,
         doubts: &mut Doubts,
     ) -> Result<Vec<Write>, CollectError> {
+        let judged = self.judge(number).await;
+        self.take(number, judged, doubts).await
+    }
+
+    /// Settles blocks in their order, several of them being asked about at once. After so long the
+    /// rest is left: gives the first that was. Where `insists`, a block that endpoints do not answer
+    /// about is doubtful, so that others behind it have their turn.
+    pub(super) async fn resolve_all(
+        &mut self,
+        numbers: &[u64],
+        doubts: &mut Doubts,
+        insists: bool,
+        limit: Duration,
+    ) -> Result<(Vec<Write>, Option<u64>), CollectError> {
+        let (began, mut writes) = (Instant::now(), Vec::new());
+        let asked: Vec<_> = numbers.iter().map(|number| self.judge(*number)).collect();
+        let mut asked = stream::iter(asked).buffered(BLOCKS_AT_ONCE);
+        for (number, next) in numbers.iter().zip(numbers.iter().skip(1).map(Some).chain([None])) {
+            let Some(judged) = asked.next().await else { break };
+            match self.take(*number, judged, doubts).await {
+                Err(CollectError::Chain(_)) if insists => self.doubt(*number, Doubt::NoAnswer, doubts),
+                mends => writes.extend(mends?),
+            }
+            if let Some(next) = next.filter(|_| began.elapsed() >= limit) {
+                return Ok((writes, Some(*next)));
+            }
+        }
+        Ok((writes, None))
+    }
+
+    /// Asks every endpoint about a block.
+    fn judge(&self, number: u64) -> impl Future<Output = Result<Judged, CollectError>> + use<'a> {
         let is_bloom_whole = !self.chain.has_logs_outside_blooms.load(Ordering::Relaxed);
-        let judged = judge_block(self.chain, self.reader, self.routing, number, is_bloom_whole).await;
+        judge_block(self.chain, self.reader, self.routing, number, is_bloom_whole)
+    }
+
+    async fn take(
+        &mut self,
+        number: u64,
+        judged: Result<Judged, CollectError>,
+        doubts: &mut Doubts,
+    ) -> Result<Vec<Write>, CollectError> {
         let judged = match judged {
             Err(CollectError::Chain(error)) if !is_passing(&error) => {
                 self.doubt(number, Doubt::NoAnswer, doubts);
@@ -77,23 +123,6 @@ impl<'a> BlockResolver<'a> {
             self.name(endpoint, answer, doubts);
         }
         self.conclude(number, judged, doubts).await
-    }
-
-    /// The same. Where `insists`, a block that endpoints do not answer about is doubtful, so that
-    /// others behind it have their turn.
-    pub(super) async fn resolve_or_doubt(
-        &mut self,
-        number: u64,
-        doubts: &mut Doubts,
-        insists: bool,
-    ) -> Result<Vec<Write>, CollectError> {
-        match self.resolve(number, doubts).await {
-            Err(CollectError::Chain(_)) if insists => {
-                self.doubt(number, Doubt::NoAnswer, doubts);
-                Ok(Vec::new())
-            }
-            resolved => resolved,
-        }
     }
 
     async fn conclude(

@@ -25,19 +25,19 @@ pub struct Sight {
 }
 
 impl Sight {
-    /// Looks at the chain; also gives the newest header whole, and what keeps the last final block
-    /// from moving on if endpoints disagree about it.
+    /// Looks at the chain; also gives the newest header whole, and what speaks against the last
+    /// final block.
     pub async fn look(
         reader: &dyn ChainReader,
         finality: Finality,
         known_final: KnownFinal,
-    ) -> Result<(Self, Header, Option<String>), ChainError> {
+    ) -> Result<(Self, Header, FinalityNotes), ChainError> {
         let newest = known(reader, BlockTag::Latest).await?;
-        let (finalized, dispute) = match known_final {
-            KnownFinal::Enough(finalized) => (finalized, None),
+        let (finalized, notes) = match known_final {
+            KnownFinal::Enough(finalized) => (finalized, FinalityNotes::default()),
             KnownFinal::Last(last) => last_final(reader, finality, &newest, last).await?,
         };
-        Ok((Self::new(&newest, finalized), newest, dispute))
+        Ok((Self::new(&newest, finalized), newest, notes))
     }
 
     fn new(newest: &Header, finalized: BlockHeader) -> Self {
@@ -45,24 +45,47 @@ impl Sight {
     }
 }
 
-/// The last final block of a chain with this newest one, as far as endpoints agree about it; and
-/// in which words they disagree. It takes as long as the slowest of them may.
+/// What speaks against a block that was found to be final.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FinalityNotes {
+    /// In which words endpoints disagree about a newer one.
+    pub dispute: Option<String>,
+    /// Whether one endpoint alone was heard, and another was not.
+    pub is_unheard: bool,
+}
+
+/// How often endpoints are asked where nothing is known to be final, while one is heard alone.
+const FIRST_ROUNDS: u32 = 3;
+
+/// The last final block of a chain with this newest one, as far as endpoints agree about it, and
+/// what speaks against it. It takes as long as the slowest of them may.
 pub(super) async fn last_final(
     reader: &dyn ChainReader,
     finality: Finality,
     newest: &Header,
     last: Option<BlockHeader>,
-) -> Result<(BlockHeader, Option<String>), ChainError> {
+) -> Result<(BlockHeader, FinalityNotes), ChainError> {
     let tag = match finality {
         Finality::Finalized => BlockTag::Finalized,
         Finality::Safe => BlockTag::Safe,
         Finality::Depth(depth) => BlockTag::Number(newest.block.number.saturating_sub(depth)),
     };
-    let told = reader.header_from_each(tag).await;
-    match confirmed(reader, newest, told, last).await? {
-        (Some(finalized), dispute) => Ok((finalized, dispute)),
-        (None, dispute) => Ok((final_or_first(reader, newest.block.number).await?, dispute)),
-    }
+    let mut round = 1;
+    let (told, is_unheard) = loop {
+        let told = reader.header_from_each(tag).await;
+        let heard = told.iter().filter(|one| one.answer.is_ok()).count();
+        let is_unheard = heard == 1 && told.len() > 1;
+        if !is_unheard || last.is_some() || round == FIRST_ROUNDS {
+            break (told, is_unheard);
+        }
+        round += 1;
+    };
+    let (finalized, dispute) = confirmed(reader, newest, told, last).await?;
+    let finalized = match finalized {
+        Some(finalized) => finalized,
+        None => final_or_first(reader, newest.block.number).await?,
+    };
+    Ok((finalized, FinalityNotes { dispute, is_unheard }))
 }
 
 /// The last final block, as far as endpoints agree about it, `None` where none is final yet; and

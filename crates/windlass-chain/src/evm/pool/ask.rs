@@ -22,6 +22,9 @@ pub const MAX_TRIES: usize = 3;
 /// How often they are asked, if their rate limits are all that keeps them from answering.
 const MAX_ROUNDS: u32 = 3;
 
+/// So many headers show whether an endpoint's hash to their hashes.
+const MIN_PROVEN_HEADERS: u32 = 4;
+
 /// Waiting so long for an endpoint's rate is worth a line for who looks for the cause.
 const LONG_WAIT: Duration = Duration::from_secs(1);
 
@@ -247,6 +250,7 @@ impl Inner {
         };
         member.health().succeeded(question.kind(), began, now);
         member.health().rate.answered(question.calls(), now);
+        member.health().gave_headers(question.proofs(answer));
         if question.kind().is_about_logs() {
             member.distrust().answered();
         }
@@ -292,6 +296,15 @@ impl Inner {
         let outcome = self.put_within(Some(limit), question, turn, &OnceLock::new()).await;
         self.settle(question, &outcome);
         outcome.result.map_err(ChainError::from)
+    }
+
+    /// Whether headers of this chain hash to their hashes: they did at every endpoint that has told
+    /// some. Chains that make their hashes otherwise have none that do.
+    pub(super) fn headers_are_provable(&self) -> bool {
+        let counts: Vec<(u32, u32)> =
+            self.members.iter().map(|member| member.health().header_proofs()).collect();
+        counts.iter().any(|(proven, _)| *proven >= MIN_PROVEN_HEADERS)
+            && counts.iter().all(|(proven, unproven)| *proven > 0 || *unproven < MIN_PROVEN_HEADERS)
     }
 
     pub(super) fn knowledge(&self) -> MutexGuard<'_, Knowledge> {

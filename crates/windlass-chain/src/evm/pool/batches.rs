@@ -6,7 +6,7 @@
 //! messages that may be shorter.
 
 use futures_util::{StreamExt, stream};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use windlass_core::error::RetryAdvice;
 use windlass_core::event::LogEvent;
 use windlass_core::reader::{ChainError, ChainErrorKind, Header};
@@ -23,7 +23,8 @@ const MAX_FAILURES: u32 = 5;
 
 impl Inner {
     pub(super) async fn headers(&self, numbers: &[u64]) -> Result<Vec<Option<Header>>, ChainError> {
-        self.in_batches(numbers, |numbers| AskHeaders { numbers }, may_pass).await
+        let wants_proof = self.headers_are_provable();
+        self.in_batches(numbers, |numbers| AskHeaders { numbers, wants_proof }, may_pass).await
     }
 
     /// The logs with their times.
@@ -76,9 +77,33 @@ impl Inner {
         }
     }
 
-    /// How many calls go into one message.
+    /// How many calls go into one message: what the endpoint takes that takes most, of those that
+    /// answer. A message of the size of one that hangs would be too long for the others.
     fn batch_size(&self) -> usize {
-        self.members.iter().map(Member::batch_size).max().unwrap_or(1).max(1)
+        let now = Instant::now();
+        let answers = |member: &&Member| {
+            let health = member.health();
+            health.is_available(now) && (health.in_flight() == 0 || health.has_answered_of_late(now))
+        };
+        let sizes = self.members.iter().filter(answers).map(Member::batch_size);
+        let largest = sizes.max().or_else(|| self.members.iter().map(Member::batch_size).min());
+        largest.unwrap_or(1).max(1)
+    }
+
+    /// The logs of one endpoint with their times, as the same endpoint tells them: what is compared
+    /// with others is its word alone.
+    pub(super) async fn with_times_of(
+        &self,
+        place: usize,
+        mut given: GivenLogs,
+    ) -> Result<Vec<LogEvent>, ChainError> {
+        let mut headers = Vec::with_capacity(given.without_time.len());
+        for blocks in given.without_time.chunks(self.members[place].batch_size()) {
+            let question = AskHeadersOfBlocks { blocks };
+            headers.extend(self.ask_member(&question, self.turn_at(place)).await?);
+        }
+        given.set_times(&headers);
+        Ok(given.logs)
     }
 }
 

@@ -165,7 +165,7 @@ impl Inner {
         if member.distrust().set_aside_for(Instant::now()).is_some() {
             return;
         }
-        let header = AskHeader { block: BlockTag::Hash(block.hash) };
+        let header = AskHeader { block: BlockTag::Hash(block.hash), wants_proof: false };
         let Ok(Some(header)) = self.ask_member(&header, self.turn_at(place)).await else { return };
         let logs = AskLogs { span: LogSpan::Block(block), filter: &LogFilter::default() };
         let Ok(given) = self.ask_member(&logs, self.turn_at(place)).await else { return };

@@ -27,7 +27,7 @@ const MAX_AGE: Duration = Duration::from_secs(30);
 
 impl Inner {
     pub(super) async fn latest(&self) -> Result<Option<Header>, ChainError> {
-        let question = AskHeader { block: BlockTag::Latest };
+        let question = AskHeader { block: BlockTag::Latest, wants_proof: self.headers_are_provable() };
         let first = self.ask(&question).await?;
         if self.members.len() == 1 || !self.wants_comparison(first.as_ref()) {
             return Ok(first);

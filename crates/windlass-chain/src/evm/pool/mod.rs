@@ -171,7 +171,10 @@ impl ChainReader for EvmPool {
     async fn header(&self, block: BlockTag) -> Result<Option<Header>, ChainError> {
         match block {
             BlockTag::Latest => self.inner.latest().await,
-            block => self.inner.ask(&AskHeader { block }).await,
+            block => {
+                let wants_proof = self.inner.headers_are_provable();
+                self.inner.ask(&AskHeader { block, wants_proof }).await
+            }
         }
     }
 
@@ -217,15 +220,17 @@ impl ChainReader for EvmPool {
     }
 
     async fn header_from_each(&self, block: BlockTag) -> Vec<EndpointAnswer<Option<Header>>> {
-        self.inner.ask_each(&AskHeader { block }).await
+        self.inner.ask_each(&AskHeader { block, wants_proof: false }).await
     }
 
     async fn logs_from_each(&self, span: LogSpan, filter: &LogFilter) -> Vec<EndpointAnswer<Vec<LogEvent>>> {
         let mut answers = Vec::new();
         for EndpointAnswer { endpoint, answer } in self.inner.ask_each(&AskLogs { span, filter }).await {
-            let answer = match answer {
-                Ok(given) => self.inner.with_times(given).await,
-                Err(error) => Err(error),
+            let place = self.inner.members.iter().position(|member| member.name == endpoint);
+            let answer = match (answer, place) {
+                (Ok(given), Some(place)) => self.inner.with_times_of(place, given).await,
+                (Ok(given), None) => self.inner.with_times(given).await,
+                (Err(error), _) => Err(error),
             };
             answers.push(EndpointAnswer { endpoint, answer });
         }

@@ -119,6 +119,11 @@ pub(super) trait Question: Sync {
         false
     }
 
+    /// How many headers in the answer hash to their hash, and how many do not.
+    fn proofs(&self, _answer: &Self::Answer) -> (u32, u32) {
+        (0, 0)
+    }
+
     /// The block whose logs an endpoint that said there are none may have left out, now that
     /// another has some.
     fn accuses(&self) -> Option<BlockRef> {
@@ -143,8 +148,11 @@ impl Question for AskChainId {
     }
 }
 
+/// A header. Where `wants_proof`, one that does not hash to its hash is no answer if another
+/// endpoint's does.
 pub(super) struct AskHeader {
     pub(super) block: BlockTag,
+    pub(super) wants_proof: bool,
 }
 
 impl Question for AskHeader {
@@ -159,7 +167,15 @@ impl Question for AskHeader {
     }
 
     fn is_unknown(&self, answer: &Option<Header>) -> bool {
-        answer.is_none()
+        answer.as_ref().is_none_or(|header| self.wants_proof && !header.is_hash_proven)
+    }
+
+    fn is_better(&self, one: &Option<Header>, other: &Option<Header>) -> bool {
+        one.is_none() && other.is_some()
+    }
+
+    fn proofs(&self, answer: &Option<Header>) -> (u32, u32) {
+        count_proofs(answer.iter())
     }
 
     fn needs(&self) -> Option<u64> {
@@ -181,14 +197,27 @@ impl Question for AskHeader {
     }
 }
 
+/// Headers in the order of the numbers; see [`AskHeader`].
 pub(super) struct AskHeaders<'a> {
     pub(super) numbers: &'a [u64],
+    pub(super) wants_proof: bool,
 }
 
 impl AskHeaders<'_> {
-    fn missing(answer: &[Option<Header>]) -> usize {
-        answer.iter().filter(|header| header.is_none()).count()
+    fn missing(&self, answer: &[Option<Header>]) -> usize {
+        let is_missing = |header: &&Option<Header>| {
+            header.as_ref().is_none_or(|header| self.wants_proof && !header.is_hash_proven)
+        };
+        answer.iter().filter(is_missing).count()
     }
+}
+
+/// How many headers hash to their hash, and how many do not.
+fn count_proofs<'a>(headers: impl Iterator<Item = &'a Header>) -> (u32, u32) {
+    headers.fold((0, 0), |(proven, unproven), header| match header.is_hash_proven {
+        true => (proven + 1, unproven),
+        false => (proven, unproven + 1),
+    })
 }
 
 impl Question for AskHeaders<'_> {
@@ -215,11 +244,15 @@ impl Question for AskHeaders<'_> {
     }
 
     fn is_unknown(&self, answer: &Self::Answer) -> bool {
-        Self::missing(answer) > 0
+        self.missing(answer) > 0
     }
 
     fn is_better(&self, one: &Self::Answer, other: &Self::Answer) -> bool {
-        Self::missing(other) < Self::missing(one)
+        self.missing(other) < self.missing(one)
+    }
+
+    fn proofs(&self, answer: &Self::Answer) -> (u32, u32) {
+        count_proofs(answer.iter().flatten())
     }
 
     fn needs(&self) -> Option<u64> {

@@ -1,7 +1,9 @@
 //! Asks the endpoints about one block, and judges what they say.
 
+use std::sync::atomic::Ordering;
+
 use windlass_core::bloom::{BloomFit, has_room};
-use windlass_core::chain::BlockHeader;
+use windlass_core::chain::{B256, BlockHeader};
 use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{
@@ -48,8 +50,8 @@ pub(in crate::collect) async fn judge_block(
     number: u64,
     is_bloom_whole: bool,
 ) -> Result<Judged, CollectError> {
-    let (header, votes) = match agreed(reader.header_from_each(BlockTag::Number(number)).await, number)? {
-        Some((header, votes)) if !is_stored_otherwise(chain, &header.block).await? => (header, votes),
+    let (header, proof) = match agreed(reader.header_from_each(BlockTag::Number(number)).await, number)? {
+        Some((header, proof)) if !is_stored_otherwise(chain, &header.block).await? => (header, proof),
         _ => return Ok(doubtful(Doubt::Headers)),
     };
     let stored = StoredBlock::read(&*chain.store, chain.options.chain, routing, number).await?;
@@ -58,11 +60,6 @@ pub(in crate::collect) async fn judge_block(
     let judged = |voices: &[Voice]| {
         let accounts: Vec<Account> =
             voices.iter().map(|voice| account(voice, &header, routing, &stored)).collect();
-        let proof = match (votes, header.is_hash_proven) {
-            (2.., _) => HeaderProof::TwoEndpoints,
-            (_, true) => HeaderProof::Hash,
-            (_, false) => HeaderProof::None,
-        };
         judge(&accounts, is_bloom_whole, proof)
     };
     let mut judgement = judged(&voices);
@@ -71,17 +68,21 @@ pub(in crate::collect) async fn judge_block(
         judgement.verdict,
         Verdict::Stored(Proof::TwoEndpoints) | Verdict::Replace { proof: Proof::TwoEndpoints, .. }
     );
-    let receipts = match is_agreed {
-        true => None,
+    // A header that may be made up has a root that may be.
+    let receipts = match is_agreed || proof == HeaderProof::None {
+        true => AskedReceipts::default(),
         false => ask_receipts(reader, &header, &routing.filter).await,
     };
-    if let Some(mut voice) = receipts
-        && !voice.is_contested_by(&voices, &stored)
-    {
-        // Who says the same as the receipts is right with them.
-        voices.retain(|other| other.wanted != voice.wanted);
-        voices.push(voice);
-        judgement = judged(&voices);
+    if let Some(mut voice) = receipts.proven {
+        chain.has_proven_receipts.store(true, Ordering::Relaxed);
+        if !voice.is_contested_by(&voices, &stored) {
+            // Who says the same as the receipts is right with them.
+            voices.retain(|other| other.wanted != voice.wanted);
+            voices.push(voice);
+            judgement = judged(&voices);
+        }
+    } else if receipts.has_others && chain.has_proven_receipts.load(Ordering::Relaxed) {
+        judgement = without_receipts(judgement);
     }
     if is_partial {
         judgement = without_lone_word(judgement, &voices);
@@ -92,11 +93,12 @@ pub(in crate::collect) async fn judge_block(
     Ok(conclude(header, voices, judgement))
 }
 
-/// The header that most endpoints have, and how many those are; `None` where they disagree.
+/// The header that most endpoints have, and on what it stands; `None` where they disagree. One
+/// that does not hash to its hash is not that block's where another does.
 fn agreed(
     answers: Vec<EndpointAnswer<Option<Header>>>,
     number: u64,
-) -> Result<Option<(Header, usize)>, ChainError> {
+) -> Result<Option<(Header, HeaderProof)>, ChainError> {
     let mut votes: Vec<(Header, usize)> = Vec::new();
     let mut failed = None;
     for EndpointAnswer { answer, .. } in answers {
@@ -109,6 +111,12 @@ fn agreed(
             Err(error) => failed = Some(error),
         }
     }
+    let proven: Vec<B256> = votes
+        .iter()
+        .filter(|(header, _)| header.is_hash_proven)
+        .map(|(header, _)| header.block.hash)
+        .collect();
+    votes.retain(|(header, _)| header.is_hash_proven || !proven.contains(&header.block.hash));
     votes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let is_tie = votes.len() > 1 && votes[0].1 == votes[1].1;
     let unknown = || {
@@ -118,7 +126,9 @@ fn agreed(
     match votes.into_iter().next() {
         None => Err(failed.unwrap_or_else(unknown)),
         Some(_) if is_tie => Ok(None),
-        Some(vote) => Ok(Some(vote)),
+        Some((header, 2..)) => Ok(Some((header, HeaderProof::TwoEndpoints))),
+        Some((header, _)) if header.is_hash_proven => Ok(Some((header, HeaderProof::Hash))),
+        Some((header, _)) => Ok(Some((header, HeaderProof::None))),
     }
 }
 
@@ -187,16 +197,36 @@ fn without_lone_word(judgement: Judgement, voices: &[Voice]) -> Judgement {
     Judgement { verdict, false_accounts: Vec::new() }
 }
 
-/// What the block's receipts say, if an endpoint has some that hash to the header's root.
-async fn ask_receipts(reader: &dyn ChainReader, header: &Header, filter: &LogFilter) -> Option<Voice> {
-    let answers = reader.receipts_from_each(&header.block).await;
-    let proven = answers.into_iter().find_map(|one| {
-        let receipts = one.answer.ok().flatten()?;
-        receipts.prove(header).then_some((one.endpoint, receipts.logs))
-    });
-    let (endpoint, logs) = proven?;
-    let logs = block_logs::checked(&header.block, &LogFilter::default(), logs).ok()?;
-    Some(Voice::new(endpoint, logs, filter, true))
+/// One endpoint's word is worth nothing where receipts contradict the header, on a chain whose
+/// receipts do hash to their roots.
+fn without_receipts(judgement: Judgement) -> Judgement {
+    match judgement.verdict {
+        Verdict::Stored(Proof::TwoEndpoints) | Verdict::Doubtful(_) => judgement,
+        _ => Judgement { verdict: Verdict::Doubtful(Doubt::Receipts), false_accounts: Vec::new() },
+    }
+}
+
+/// What endpoints say about the receipts of a block.
+#[derive(Default)]
+struct AskedReceipts {
+    /// Those that hash to the header's root.
+    proven: Option<Voice>,
+    /// Whether an endpoint has some that do not.
+    has_others: bool,
+}
+
+async fn ask_receipts(reader: &dyn ChainReader, header: &Header, filter: &LogFilter) -> AskedReceipts {
+    let mut asked = AskedReceipts::default();
+    for one in reader.receipts_from_each(&header.block).await {
+        let Ok(Some(receipts)) = one.answer else { continue };
+        if !receipts.prove(header) {
+            asked.has_others |= receipts.root != header.receipts_root;
+            continue;
+        }
+        let logs = block_logs::checked(&header.block, &LogFilter::default(), receipts.logs).ok();
+        asked.proven = asked.proven.or(logs.map(|logs| Voice::new(one.endpoint, logs, filter, true)));
+    }
+    asked
 }
 
 fn account(voice: &Voice, header: &Header, routing: &Routing, stored: &StoredBlock) -> Account {

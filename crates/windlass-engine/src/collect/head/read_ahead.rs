@@ -137,7 +137,9 @@ impl ReadAhead {
                     return (false, Some(error));
                 }
             };
-            self.headers_per_question = (self.headers_per_question * 2).min(MAX_HEADERS_PER_QUESTION);
+            if headers.iter().all(Option::is_some) {
+                self.headers_per_question = (self.headers_per_question * 2).min(MAX_HEADERS_PER_QUESTION);
+            }
             for header in headers {
                 let Some(header) = header else {
                     // A newest block that is far away may be made up: the rest is not asked for.

@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::Instant;
 use windlass_core::commit::Write;
 use windlass_core::lease::Lease;
 use windlass_core::range::BlockRange;
@@ -73,7 +72,7 @@ impl SecondLook {
     async fn look_at(mut self, blocks: BlockRange) -> Result<Findings, CollectError> {
         let (store, id) = (&*self.chain.store, self.chain.options.chain);
         let read = Reread::ask(&*self.chain.reader, blocks, &self.routing.filter).await?;
-        if self.unheard.must_wait(&read) {
+        if self.unheard.must_wait(read.unheard.is_some()) {
             tracing::debug!(error = ?read.unheard, %blocks, "a second look waits for an endpoint that was not heard");
             return Ok(Findings { is_waiting: true, ..self.nothing() });
         }
@@ -106,14 +105,9 @@ impl SecondLook {
     ) -> Result<Findings, CollectError> {
         let chain = &*self.chain;
         let mut resolver = self.resolver().await?;
-        let (began, mut writes, mut left) = (Instant::now(), Vec::new(), None);
-        for number in differing {
-            if *number > blocks.from && began.elapsed() >= SETTLE_TIME {
-                left = Some(*number);
-                break;
-            }
-            writes.extend(resolver.resolve_or_doubt(*number, &mut doubts, self.insists).await?);
-        }
+        let numbers: Vec<u64> = differing.iter().copied().collect();
+        let (mut writes, left) =
+            resolver.resolve_all(&numbers, &mut doubts, self.insists, SETTLE_TIME).await?;
         if left.is_none() {
             resolver.name_false_ranges(blocks, &mut doubts).await;
         }

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use windlass_core::bloom::BloomFit;
-use windlass_core::commit::Write;
 use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
-use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan};
+use windlass_core::reader::{
+    BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan, Receipts,
+};
 use windlass_core::row_query::{Comparison, Condition, Place, RowOrder, RowQuery};
 use windlass_core::table::{Identifier, Value};
 
@@ -21,7 +23,7 @@ use crate::collect::routing::Routing;
 
 /// Of a sampled segment so many blocks with rows are held against all of their logs, and so
 /// many without rows whose blooms have room for wanted logs.
-const WHOLE_BLOCKS: usize = 3;
+const WHOLE_BLOCKS: usize = 6;
 /// So many suspicious blocks are settled in one step; a segment with more is collected again.
 const MAX_RESOLVED_BLOCKS: usize = 20;
 
@@ -34,6 +36,21 @@ enum Finding {
     MayHaveMore,
     /// A hash, a time or the bloom contradicts it.
     Contradicts,
+}
+
+/// What receipts say about the logs of a block.
+enum ReceiptLogs {
+    /// These, and they hash to the root in its header.
+    Proven(Vec<LogEvent>),
+    /// They do not hash to that root: the endpoint lies, or the chain makes its roots otherwise.
+    Mismatched,
+    /// Nothing that counts.
+    Absent,
+}
+
+fn mismatch(number: u64) -> ChainError {
+    let message = format!("the receipts of block {number} do not hash to the root in its header");
+    ChainError::new(ChainErrorKind::Malformed, message)
 }
 
 impl Verifier {
@@ -106,8 +123,8 @@ impl Verifier {
             }
         }
         if mode != VerifyMode::Full {
-            whole.truncate(WHOLE_BLOCKS);
-            room.truncate(WHOLE_BLOCKS);
+            sample::draw(&mut whole, WHOLE_BLOCKS, self.seed);
+            sample::draw(&mut room, WHOLE_BLOCKS, self.seed);
         }
         for (header, block) in whole.into_iter().chain(room) {
             if !self.is_whole(routing, &header, block).await? {
@@ -167,13 +184,21 @@ impl Verifier {
         header: &Header,
         stored: &StoredBlock,
     ) -> Result<bool, CollectError> {
-        let logs = match self.proven_logs(header).await {
-            Some(logs) => logs,
-            None => match self.given_logs(header).await? {
-                Some(logs) => logs,
-                None => return Ok(false),
-            },
+        let has_proven_receipts = self.chain.has_proven_receipts.load(Ordering::Relaxed);
+        let given = match self.proven_logs(header).await {
+            ReceiptLogs::Proven(logs) => Some(logs),
+            ReceiptLogs::Mismatched if has_proven_receipts => None,
+            // Nobody knows yet whether receipts of this chain hash to their roots at all.
+            ReceiptLogs::Mismatched if !self.insists() && !self.ignores_receipts() => {
+                return Err(mismatch(header.block.number).into());
+            }
+            ReceiptLogs::Mismatched => {
+                self.ignores_receipts.store(true, Ordering::Relaxed);
+                self.given_logs(header).await?
+            }
+            ReceiptLogs::Absent => self.given_logs(header).await?,
         };
+        let Some(logs) = given else { return Ok(false) };
         let wanted: Vec<_> = logs.into_iter().filter(|log| routing.filter.matches(log)).collect();
         let sorted = routing.sorted(&wanted);
         Ok(stored.change(&header.block, &header.logs_bloom, (&wanted, &sorted)).is_none())
@@ -182,21 +207,26 @@ impl Verifier {
     /// All logs of a block, from receipts that hash to the root in its header. Only they have
     /// what no bloom knows: a log's data. A header that does not hash to the stored hash may be
     /// made up, with its root.
-    async fn proven_logs(&self, header: &Header) -> Option<Vec<LogEvent>> {
+    async fn proven_logs(&self, header: &Header) -> ReceiptLogs {
         if !header.is_hash_proven {
-            return None;
+            return ReceiptLogs::Absent;
         }
         let answers = self.reader.receipts_from_each(&header.block).await;
-        let proven = answers.into_iter().filter_map(|one| one.answer.ok().flatten());
-        let mut proven: Vec<_> =
-            proven.filter(|receipts| receipts.prove(header)).map(|receipts| receipts.logs).collect();
+        let told: Vec<Receipts> = answers.into_iter().filter_map(|one| one.answer.ok().flatten()).collect();
+        let is_mismatched = told.iter().any(|receipts| receipts.root != header.receipts_root);
+        let proven = told.into_iter().filter(|receipts| receipts.prove(header));
+        let mut proven: Vec<_> = proven.map(|receipts| receipts.logs).collect();
         // No root has the hashes of transactions: those are what endpoints may differ in.
         proven.dedup();
-        match proven.pop() {
-            Some(logs) if proven.is_empty() => {
-                block_logs::checked(&header.block, &LogFilter::default(), logs).ok()
+        let logs = proven.pop().filter(|_| proven.is_empty());
+        let logs = logs.and_then(|logs| block_logs::checked(&header.block, &LogFilter::default(), logs).ok());
+        match logs {
+            Some(logs) => {
+                self.chain.has_proven_receipts.store(true, Ordering::Relaxed);
+                ReceiptLogs::Proven(logs)
             }
-            _ => None,
+            None if is_mismatched => ReceiptLogs::Mismatched,
+            None => ReceiptLogs::Absent,
         }
     }
 
@@ -230,11 +260,10 @@ impl Verifier {
     ) -> Result<VerifyStep, CollectError> {
         let (chain, record) = (self.chain.clone(), &mut step.record);
         let mut resolver = BlockResolver::new(&chain, &self.reader, routing, "verify").await?;
-        let mut writes: Vec<Write> = Vec::new();
-        let most = MAX_RESOLVED_BLOCKS.min(record.doubts.room());
-        for number in suspicious.iter().take(most) {
-            writes.extend(resolver.resolve_or_doubt(*number, &mut record.doubts, self.insists()).await?);
-        }
+        let most = suspicious.len().min(MAX_RESOLVED_BLOCKS).min(record.doubts.room());
+        let (writes, _) = resolver
+            .resolve_all(&suspicious[..most], &mut record.doubts, self.insists(), Duration::MAX)
+            .await?;
         let mended = resolver.finish();
         if mended > 0 || suspicious.len() > most {
             let chain = chain.options.chain;

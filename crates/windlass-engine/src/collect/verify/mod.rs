@@ -28,7 +28,7 @@ pub(super) mod record;
 mod sample;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -135,6 +135,8 @@ pub struct Verifier {
     unheard: UnheardWait,
     /// How many steps in a row failed because of the endpoints.
     failures: u32,
+    /// Whether receipts of the chain have not hashed to the roots in their headers for long.
+    ignores_receipts: AtomicBool,
     /// Which blocks are looked at is drawn from this.
     seed: u64,
 }
@@ -159,6 +161,7 @@ impl Verifier {
             piece_blocks: u64::MAX,
             unheard: UnheardWait::default(),
             failures: 0,
+            ignores_receipts: AtomicBool::new(false),
             seed,
         }
     }
@@ -221,6 +224,10 @@ impl Verifier {
         };
         self.failures = if matches!(done, Err(CollectError::Chain(_))) { self.failures + 1 } else { 0 };
         done
+    }
+
+    fn ignores_receipts(&self) -> bool {
+        self.ignores_receipts.load(Ordering::Relaxed)
     }
 
     /// Whether blocks that endpoints do not answer about are passed over as doubtful: one of them

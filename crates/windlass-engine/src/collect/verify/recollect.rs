@@ -2,8 +2,8 @@
 //! what is stored, the block is settled by evidence.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
-use windlass_core::commit::Write;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::ChainReader;
 
@@ -34,7 +34,7 @@ impl Verifier {
             // Whatever endpoints fail at, it may be less than that that they can do.
             self.piece_blocks = (piece.count() / 2).max(1);
         })?;
-        if self.unheard.must_wait(&read) {
+        if self.unheard.must_wait(read.unheard.is_some()) {
             self.piece_blocks = (piece.count() / 2).max(1);
             return Ok(VerifyStep::Recollected { blocks: piece, mended: 0 });
         }
@@ -50,10 +50,9 @@ impl Verifier {
         differing.retain(|block| *block <= piece.to);
         let chain = self.chain.clone();
         let mut resolver = BlockResolver::new(&chain, &self.reader, &routing, "verify").await?;
-        let mut writes: Vec<Write> = Vec::new();
-        for number in &differing {
-            writes.extend(resolver.resolve_or_doubt(*number, &mut step.record.doubts, self.insists()).await?);
-        }
+        let numbers: Vec<u64> = differing.iter().copied().collect();
+        let (writes, _) =
+            resolver.resolve_all(&numbers, &mut step.record.doubts, self.insists(), Duration::MAX).await?;
         resolver.name_false_ranges(piece, &mut step.record.doubts).await;
         let mended = resolver.finish();
         step.record.suspect.remove(piece);

@@ -18,6 +18,16 @@ pub(super) fn spread(segment: BlockRange, seed: u64) -> Vec<u64> {
     (0..parts).map(part).collect()
 }
 
+/// Keeps so many of the items, drawn by the seed.
+pub(super) fn draw<T>(items: &mut Vec<T>, count: usize, seed: u64) {
+    let mut seed = seed;
+    while items.len() > count {
+        seed = mixed(seed);
+        let place = usize::try_from(seed % items.len() as u64).unwrap_or(0);
+        items.swap_remove(place);
+    }
+}
+
 /// A number that looks like chance (splitmix64).
 pub(super) const fn mixed(seed: u64) -> u64 {
     let seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -29,6 +39,18 @@ pub(super) const fn mixed(seed: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_item_is_drawn_about_as_often() {
+        let mut counts = [0; 16];
+        for seed in 0..1_600 {
+            let mut items: Vec<usize> = (0..16).collect();
+            draw(&mut items, 6, seed);
+            assert_eq!(items.len(), 6);
+            items.into_iter().for_each(|item| counts[item] += 1);
+        }
+        assert!(counts.iter().all(|count| (450..750).contains(count)), "{counts:?}");
+    }
 
     #[test]
     fn places_are_spread_and_differ_by_seed() {

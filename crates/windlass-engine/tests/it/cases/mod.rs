@@ -182,6 +182,8 @@ on_both_stores! {
         one_endpoint_adds_nothing_while_the_other_is_not_heard
         a_contradicted_block_stays_in_doubt_while_an_endpoint_is_not_heard
         receipts_do_not_decide_about_transactions
+        a_root_that_was_made_up_proves_nothing
+        nothing_becomes_final_while_an_endpoint_is_not_heard
         a_block_that_nobody_tells_about_does_not_stop_the_second_look
         an_endpoint_of_another_branch_stops_nothing
         rows_of_another_block_are_replaced_where_all_logs_give_the_bloom
@@ -210,6 +212,7 @@ on_both_stores! {
         one_endpoint_of_two_proves_nothing_alone
         a_suspicious_range_waits_for_an_endpoint_that_is_not_heard
         a_bloom_of_one_endpoint_hides_nothing
+        receipts_that_contradict_their_header_verify_nothing
         what_the_head_has_stored_is_looked_at_in_full
     }
     once {

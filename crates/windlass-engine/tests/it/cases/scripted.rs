@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
-use windlass_core::chain::{Address, BlockHeader, Bytes, ChainId};
+use windlass_core::chain::{Address, B256, BlockHeader, Bytes, ChainId};
 use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{
@@ -298,9 +298,17 @@ impl ChainReader for Scripted {
         let span = LogSpan::Block(block.block_ref());
         let logs = self.inner.logs(span, &LogFilter::default()).await?;
         let script = self.script();
+        let header = script.tamper_header.iter().fold(header, |header, tamper| tamper(header));
         let tamper = script.tamper.iter().filter(|_| script.tampers_receipts);
-        let logs = tamper.fold(logs, |logs, tamper| tamper(span, logs));
-        Ok(Some(Receipts { root: header.receipts_root, logs, is_covered: true }))
+        let told = tamper.fold(logs.clone(), |logs, tamper| tamper(span, logs));
+        // A header that is made up has the root of receipts that are.
+        let is_same = |(one, other): (&LogEvent, &LogEvent)| {
+            *one == LogEvent { transaction_hash: one.transaction_hash, ..other.clone() }
+        };
+        let is_covered_by_root = told.len() == logs.len() && told.iter().zip(&logs).all(is_same);
+        let is_right = is_covered_by_root || script.tamper_header.is_some();
+        let root = if is_right { header.receipts_root } else { B256::repeat_byte(0xee) };
+        Ok(Some(Receipts { root, logs: told, is_covered: true }))
     }
 
     async fn code(&self, address: Address, at: BlockTag) -> Result<Bytes, ChainError> {

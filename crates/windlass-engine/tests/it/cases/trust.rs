@@ -332,6 +332,58 @@ pub(super) async fn a_contradicted_block_stays_in_doubt_while_an_endpoint_is_not
     assert_eq!(stage.doubts().await.count(), 0);
 }
 
+/// One endpoint makes up a log, a header with the root of receipts that have it, and those receipts;
+/// the other does not tell that header just then.
+pub(super) async fn a_root_that_was_made_up_proves_nothing(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.mine_up_to(HEAD);
+    let (liar, honest) = (another(&stage), another(&stage));
+    let panel = Arc::new(Panel::new(vec![liar.clone(), honest.clone()]));
+    let mut collector = stage.collector_reading("a", &Orders::default(), panel.clone());
+    liar.tamper(one_more_log_at_40);
+    collector.follow().await;
+    collector.work_off().await;
+    liar.tell_tampered_receipts();
+    liar.tamper_headers(|mut header| {
+        if header.block.number == 40 {
+            header.receipts_root = B256::repeat_byte(7);
+        }
+        header
+    });
+    honest.forget(&[40]);
+    collector.settle().await;
+    let doubts = stage.doubts().await;
+    let told: Vec<_> = doubts.blocks.iter().map(|block| (block.number, block.doubt)).collect();
+    assert_eq!(told, [(40, Doubt::Disagreement)]);
+    assert!(panel.named().is_empty(), "{:?}", panel.named());
+    honest.forget(&[]);
+    honest.tell_receipts();
+    stage.clock.advance_ms(60_000);
+    collector.settle().await;
+    stage.assert_complete(&Orders::default()).await;
+    assert_eq!(panel.names().into_iter().collect::<Vec<_>>(), ["a"]);
+}
+
+/// What one endpoint calls final waits for the other, which may know better.
+pub(super) async fn nothing_becomes_final_while_an_endpoint_is_not_heard(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.mine_up_to(HEAD);
+    let silent = another(&stage);
+    let panel = Arc::new(Panel::new(vec![another(&stage), silent.clone()]));
+    let mut collector = stage.collector_reading("a", &Orders::default(), panel);
+    collector.settle().await;
+    silent.set_down(true);
+    stage.mine_up_to(HEAD + 10);
+    collector.settle().await;
+    assert_eq!(stage.position().await, i64::try_from(HEAD + 10).ok(), "the head goes on");
+    assert_eq!(stage.sight().await.expect("a sight").finalized.number, HEAD - 3);
+    silent.set_down(false);
+    stage.mine_up_to(HEAD + 11);
+    collector.settle().await;
+    assert_eq!(stage.sight().await.expect("a sight").finalized.number, HEAD + 8);
+    stage.assert_complete(&Orders::default()).await;
+}
+
 /// No root of receipts has the hashes of transactions: an endpoint that tells others, in logs and in
 /// receipts that are right otherwise, changes nothing and accuses nobody.
 pub(super) async fn receipts_do_not_decide_about_transactions(kind: Kind) {

@@ -151,9 +151,29 @@ pub(super) async fn a_bloom_of_one_endpoint_hides_nothing(kind: Kind) {
     let panel = Arc::new(Panel::new(vec![stage.reader.clone(), another(&stage)]));
     let collector = collected(&stage, &orders(VerifyMode::Full), panel).await;
     verify(&collector, 1).await;
+    stage.assert_complete(&orders(VerifyMode::Full)).await;
+}
+
+/// Receipts that do not hash to the root in a header that does hash to its hash are no reason to
+/// take the same endpoint's logs for true.
+pub(super) async fn receipts_that_contradict_their_header_verify_nothing(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let orders = orders(VerifyMode::Full);
+    stage.reader.tell_tampered_receipts();
+    stage.reader.tamper(|_, logs| {
+        logs.into_iter().filter(|log| !(50..200).contains(&log.block.number) || log.log_index > 0).collect()
+    });
+    stage.mine_up_to(HEAD);
+    let mut collector = stage.collector("a", &orders);
+    collector.settle().await;
+    let mut verifier = Verifier::new(collector.chain.clone(), 7);
+    while verifier.step().await.is_ok_and(|step| step != VerifyStep::Idle) {}
     let record = stage.verified().await;
-    let told: Vec<u64> = record.doubts.blocks.iter().map(|block| block.number).collect();
-    assert_eq!((told, record.full.contains(60)), (vec![60], false));
+    assert!((50..200).all(|number| !record.full.contains(number)), "{record:?}");
+    stage.reader.be_honest();
+    stage.clock.advance_ms(60_000);
+    verify(&collector, 7).await;
+    stage.assert_complete(&orders).await;
 }
 
 pub(super) async fn ranges_without_their_logs_are_found_and_mended(kind: Kind) {

@@ -14,9 +14,9 @@ const NEWS_MS: i64 = 24 * 3_600 * 1_000;
 /// How much was proven, in blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub(crate) struct ProvenView {
-    /// From the first block to the last that was followed.
+    /// From the first block to the last final one that was followed.
     pub(crate) total_blocks: u64,
-    /// Followed at the head: each header, and logs by its hash.
+    /// Followed at the head, each header and logs by its hash, and looked at again once final.
     pub(crate) head_blocks: u64,
     /// Backfilled, and headers of some blocks of each segment fit what is stored.
     pub(crate) sampled_blocks: u64,
@@ -41,14 +41,21 @@ pub(super) struct Trust {
     pub(super) doubts: Doubts,
     /// The head has stored every source's logs from this block on.
     pub(super) head_from: Option<u64>,
-    /// The last block that the head has behind it.
+    /// The last final block that the head has behind it.
     pub(super) followed: Option<u64>,
+    /// The last block that was looked at again.
+    pub(super) rechecked: Option<u64>,
 }
 
 impl Trust {
-    pub(super) fn new(verified: Verified, doubts: Doubts, plan: &Plan, followed: Option<u64>) -> Self {
+    pub(super) fn new(
+        verified: Verified,
+        doubts: Doubts,
+        plan: &Plan,
+        (followed, rechecked): (Option<u64>, Option<u64>),
+    ) -> Self {
         let head_from = plan.collected().filter_map(|(_, source)| source.head_from).max();
-        Self { verified, doubts, head_from, followed }
+        Self { verified, doubts, head_from, followed, rechecked }
     }
 
     /// What is proven from a block on.
@@ -68,7 +75,8 @@ impl Trust {
             let outside = set.minus(&BlockSet::from(blocks));
             set.minus(&outside).minus(&doubtful)
         };
-        let head = self.head_from.map(|from| BlockRange { from: from.max(blocks.from), to: blocks.to });
+        let head_to = self.rechecked.map_or(0, |rechecked| rechecked.min(blocks.to));
+        let head = self.head_from.map(|from| BlockRange { from: from.max(blocks.from), to: head_to });
         let head = head.filter(|head| head.from <= head.to).map_or(BlockSet::EMPTY, BlockSet::from);
         Some(ProvenView {
             total_blocks: blocks.count(),
@@ -114,7 +122,13 @@ mod tests {
             full: BlockSet::from(range(50, 59)),
             ..Verified::default()
         };
-        let trust = Trust { verified, head_from: Some(90), followed: Some(109), ..Trust::default() };
+        let trust = Trust {
+            verified,
+            head_from: Some(90),
+            followed: Some(109),
+            rechecked: Some(109),
+            ..Trust::default()
+        };
         let all = trust.proven(Some(10)).expect("something");
         let expected = ProvenView {
             total_blocks: 100,
@@ -139,9 +153,10 @@ mod tests {
         };
         let doubts = Doubts { blocks: vec![doubt(7), doubt(30), doubt(99)], ..Doubts::default() };
         let verified = Verified { sampled: BlockSet::from(range(0, 49)), ..Verified::default() };
-        let trust = Trust { verified, doubts, head_from: Some(90), followed: Some(109) };
+        let trust =
+            Trust { verified, doubts, head_from: Some(90), followed: Some(109), rechecked: Some(104) };
         let all = trust.proven(Some(10)).expect("something");
-        assert_eq!((all.head_blocks, all.sampled_blocks, all.doubtful_blocks), (19, 39, 2));
+        assert_eq!((all.head_blocks, all.sampled_blocks, all.doubtful_blocks), (14, 39, 2));
     }
 
     #[test]

@@ -118,14 +118,16 @@ async fn chain(
         .and_then(|record| record.head?.seen_at)
         .map(|seen| u64::try_from(shared.now.as_ms().saturating_sub(seen.as_ms())).unwrap_or(0));
     let head = seen.map(|seen| ledger.followed.map_or(seen, |followed| followed.max(seen)));
-    let trust = trust(store, &names, &ledger).await?;
+    let finalized = sight.map(|sight| sight.finalized.number);
+    let final_followed = ledger.followed.zip(finalized).map(|(followed, finalized)| followed.min(finalized));
+    let trust = trust(store, &names, &ledger, final_followed).await?;
     let start = ledger.plan.collected().map(|(_, source)| source.start).min();
     let view = ChainView {
         name: configured.map(|chain| chain.name.clone()),
         id,
         head,
         head_age_ms,
-        finalized: sight.map(|sight| sight.finalized.number),
+        finalized,
         followed: ledger.followed,
         lag_blocks: head.zip(ledger.followed).map(|(head, followed)| head.saturating_sub(followed)),
         follower: lease
@@ -144,10 +146,17 @@ async fn chain(
 }
 
 /// What was verified of a chain, and what is in doubt.
-async fn trust(store: &dyn Store, names: &ChainNames, ledger: &Ledger) -> StoreResult<Trust> {
+async fn trust(
+    store: &dyn Store,
+    names: &ChainNames,
+    ledger: &Ledger,
+    final_followed: Option<u64>,
+) -> StoreResult<Trust> {
     let verified = Verified::read(store, &names.verified).await?;
     let doubts = Doubts::read(store, &names.doubts).await?;
-    Ok(Trust::new(verified, doubts, &ledger.plan, ledger.followed))
+    let rechecked = store.cursor(&names.recheck).await?;
+    let rechecked = rechecked.and_then(|cursor| u64::try_from(cursor.primary()).ok());
+    Ok(Trust::new(verified, doubts, &ledger.plan, (final_followed, rechecked)))
 }
 
 /// A chain's ledger, and how many ranges its campaigns have. A plan that was changed in

@@ -41,6 +41,8 @@ pub(super) struct Manner {
     pub(super) has_bloom: bool,
     /// Whether it tells that log.
     pub(super) has_log: bool,
+    /// Whether its headers hash to their hashes.
+    pub(super) proves_headers: bool,
     /// How calls end.
     pub(super) call: CallEnd,
 }
@@ -99,6 +101,7 @@ impl Fake {
             tells_receipts: true,
             has_bloom: false,
             has_log: false,
+            proves_headers: false,
             call: CallEnd::Returns,
         };
         Self {
@@ -213,14 +216,14 @@ impl ChainReader for Fake {
 
     async fn header(&self, block: BlockTag) -> Result<Option<Header>, ChainError> {
         self.heads.fetch_add(u64::from(block == BlockTag::Latest), Ordering::Relaxed);
-        let Manner { head, has_bloom, .. } = self.answer().await?;
+        let Manner { head, has_bloom, proves_headers, .. } = self.answer().await?;
         let wanted = match block {
             BlockTag::Number(number) => number,
             BlockTag::Hash(hash) => number(hash),
             _ => head,
         };
         let told = if has_bloom { header_with_log } else { header };
-        Ok((wanted <= head).then(|| told(wanted)))
+        Ok((wanted <= head).then(|| Header { is_hash_proven: proves_headers, ..told(wanted) }))
     }
 
     async fn logs(&self, span: LogSpan, _filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {

@@ -209,3 +209,25 @@ async fn an_endpoint_that_waits_for_its_rate_does_not_hold_up_the_heads() {
     }
     assert!(slowest <= Duration::from_secs(1), "{slowest:?}");
 }
+
+/// Where headers hash to their hashes, one that does not is made up: another endpoint is asked.
+/// Where none does, they are taken as they are.
+#[tokio::test(start_paused = true)]
+async fn a_header_that_hashes_to_its_hash_is_taken_before_one_that_does_not() {
+    let (pool, fakes) = pool(2);
+    fakes.iter().for_each(|fake| fake.manner().proves_headers = true);
+    for number in 1..=20 {
+        pool.header(BlockTag::Number(number)).await.expect("an answer");
+        pool.header_from_each(BlockTag::Number(number)).await;
+    }
+    fakes[0].manner().proves_headers = false;
+    for number in 21..=60 {
+        let header = pool.header(BlockTag::Number(number)).await.expect("an answer").expect("a header");
+        assert!(header.is_hash_proven, "block {number}");
+        let headers = pool.headers(&[number, number + 1]).await.expect("headers");
+        assert!(headers.iter().flatten().all(|header| header.is_hash_proven), "block {number}");
+    }
+    fakes[1].manner().proves_headers = false;
+    let header = pool.header(BlockTag::Number(70)).await.expect("an answer");
+    assert!(header.is_some_and(|header| !header.is_hash_proven));
+}
