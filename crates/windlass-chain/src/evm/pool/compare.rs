@@ -97,7 +97,7 @@ impl Distrust {
     }
 
     /// How it keeps failing at logs, if it is set aside for that.
-    fn failing(&self, now: Instant) -> Option<&str> {
+    pub(super) fn failing(&self, now: Instant) -> Option<&str> {
         let failing = self.failing.as_ref().filter(|(until, _)| now < *until);
         failing.map(|(_, why)| why.as_str())
     }

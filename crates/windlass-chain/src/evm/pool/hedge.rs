@@ -17,6 +17,9 @@ const MAX_SAVED: u32 = 10 * COST;
 const HANGING_FACTOR: u32 = 4;
 /// After so many times that it is given up …
 const TIMEOUT_FACTOR: u32 = 10;
+/// … where that is longer than [`FIRST_TIMEOUT`] after so many times: a few slow answers must not
+/// make it minutes …
+const SLOW_TIMEOUT_FACTOR: u32 = 3;
 /// … but not before this.
 const MIN_TIMEOUT: Duration = Duration::from_secs(2);
 /// As long as too few answers have come to know what is usual.
@@ -74,7 +77,10 @@ impl Hedges {
 
     fn far_too_long(&self, kind: Kind, at_first: Duration) -> Duration {
         let usual = self.recent[kind as usize].p95();
-        usual.map_or(at_first, |usual| (usual * TIMEOUT_FACTOR).max(MIN_TIMEOUT))
+        usual.map_or(at_first, |usual| {
+            let longest = (usual * SLOW_TIMEOUT_FACTOR).max(FIRST_TIMEOUT);
+            (usual * TIMEOUT_FACTOR).clamp(MIN_TIMEOUT, longest)
+        })
     }
 
     /// Takes one of the hedges that are left, if there is one.
@@ -104,6 +110,19 @@ mod tests {
         let mut none = Hedges::new(&PoolOptions { hedge_percent: 0, ..PoolOptions::default() });
         none.answered(Kind::Head, Duration::from_millis(1));
         assert_eq!(none.late_after(Kind::Head), None);
+    }
+
+    #[test]
+    fn slow_answers_do_not_make_a_hang_last() {
+        let mut hedges = Hedges::new(&PoolOptions::default());
+        let mut limit_with = |ms| {
+            (0..200).for_each(|_| hedges.answered(Kind::BlockLogs, Duration::from_millis(ms)));
+            hedges.hangs_after(Kind::BlockLogs).map(|limit| limit.as_millis())
+        };
+        assert_eq!(limit_with(50), Some(2_000));
+        assert_eq!(limit_with(300), Some(3_000));
+        assert_eq!(limit_with(1_000), Some(5_000));
+        assert_eq!(limit_with(2_500), Some(7_500));
     }
 
     #[test]
