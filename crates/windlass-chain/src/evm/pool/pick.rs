@@ -116,7 +116,8 @@ impl Inner {
         let takes_all = question.shows_false_answers()
             && !(0..self.members.len()).any(|place| is_left(&place) && is_trusted(&place));
         // One that keeps failing at logs would be waited for once more: not after another was asked.
-        let fails = |place: &usize| !asked.is_empty() && self.members[*place].distrust().failing(now).is_some();
+        let fails =
+            |place: &usize| !asked.is_empty() && self.members[*place].distrust().failing(now).is_some();
         let is_taken = |place: &usize| is_trusted(place) || (takes_all && !fails(place));
         let candidates = || (0..self.members.len()).filter(|place| is_left(place) && is_taken(place));
         let is_last_resort = self.is_last_resort(now);
