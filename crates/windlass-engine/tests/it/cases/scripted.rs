@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
+use tokio::time::sleep;
 use windlass_core::chain::{Address, B256, BlockHeader, Bytes, ChainId};
 use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
@@ -244,7 +245,7 @@ impl ChainReader for Scripted {
         self.answer()?;
         let delay = self.script().finality_delay.filter(|_| block == BlockTag::Finalized);
         if let Some(delay) = delay {
-            tokio::time::sleep(delay).await;
+            sleep(delay).await;
         }
         let head = self.script().head.filter(|_| block == BlockTag::Latest);
         let header = self.inner.header(head.map_or(block, BlockTag::Number)).await?;
