@@ -26,10 +26,14 @@ use super::health::Pulse;
 use super::health::watched::Watched;
 use super::ledger;
 use super::names::{ChainNames, paused_key};
-use super::reread::UnheardWait;
+use super::reread::{MAX_UNHEARD_TIME, UnheardWait};
 use super::routing::Routing;
 use super::sight::{self, KnownFinal, Sight};
 use super::verify::VerifyOptions;
+
+/// How long an endpoint whose last final block stands still holds back what others call final.
+/// Chains make blocks final every few minutes, some every half hour.
+const MAX_HELD_TIME: Duration = Duration::from_secs(2 * 3_600);
 
 /// How a chain is collected.
 #[derive(Debug, Clone)]
@@ -100,6 +104,8 @@ pub struct CollectedChain {
     pub(super) has_proven_receipts: AtomicBool,
     /// Whether what is final waits for an endpoint that was not heard.
     finality_wait: Mutex<UnheardWait>,
+    /// Whether it waits for one that has no news of it.
+    finality_hold: Mutex<UnheardWait>,
     /// How it goes.
     pub(super) pulse: Arc<Pulse>,
     /// Whether the endpoints were seen to have the last final block that is stored.
@@ -137,6 +143,7 @@ impl CollectedChain {
             has_logs_outside_blooms: AtomicBool::new(options.chain.has_logs_outside_blooms()),
             has_proven_receipts: AtomicBool::new(false),
             finality_wait: Mutex::default(),
+            finality_hold: Mutex::default(),
             requests,
             options,
             store,
@@ -171,7 +178,7 @@ impl CollectedChain {
             self.note_dispute(found.dispute);
         }
         if let KnownFinal::Last(Some(last)) = known_final
-            && self.waits_for_finality(found.is_unheard)
+            && self.waits_for_finality(found.is_unheard, found.is_held)
         {
             sight.finalized = last;
         }
@@ -190,16 +197,21 @@ impl CollectedChain {
         let (finalized, found) =
             sight::last_final(&*self.reader, self.options.finality, newest, Some(last)).await?;
         self.note_dispute(found.dispute);
-        if self.waits_for_finality(found.is_unheard) {
+        if self.waits_for_finality(found.is_unheard, found.is_held) {
             return Ok(last);
         }
         self.finalized.fetch_max(finalized.number, Ordering::Relaxed);
         Ok(finalized)
     }
 
-    /// Whether nothing becomes final for now, because one endpoint alone was heard about it.
-    fn waits_for_finality(&self, is_unheard: bool) -> bool {
-        self.finality_wait.lock().unwrap_or_else(PoisonError::into_inner).must_wait(is_unheard)
+    /// Whether nothing becomes final for now, because one endpoint alone was heard about it, or
+    /// because another has no news of it. One that stands still for long does not count.
+    fn waits_for_finality(&self, is_unheard: bool, is_held: bool) -> bool {
+        let wait = |one: &Mutex<UnheardWait>, is_due, limit| {
+            one.lock().unwrap_or_else(PoisonError::into_inner).must_wait(is_due, limit)
+        };
+        let waits = wait(&self.finality_wait, is_unheard, MAX_UNHEARD_TIME);
+        wait(&self.finality_hold, is_held, MAX_HELD_TIME) || waits
     }
 
     /// Says once that endpoints disagree, and keeps it for whoever asks.

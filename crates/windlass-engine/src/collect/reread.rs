@@ -11,7 +11,7 @@ use windlass_core::range::BlockRange;
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, LogFilter, LogSpan};
 
 /// How long blocks wait for an endpoint that was not heard about them.
-const MAX_UNHEARD_TIME: Duration = Duration::from_secs(600);
+pub(super) const MAX_UNHEARD_TIME: Duration = Duration::from_secs(600);
 
 /// How often endpoints are asked, while one is heard and another is not.
 const MAX_ROUNDS: u32 = 3;
@@ -68,13 +68,13 @@ pub(super) struct UnheardWait {
 }
 
 impl UnheardWait {
-    /// Whether a decision is put off because an endpoint was not heard.
-    pub(super) fn must_wait(&mut self, is_unheard: bool) -> bool {
+    /// Whether a decision is put off because an endpoint was not heard, for so long at most.
+    pub(super) fn must_wait(&mut self, is_unheard: bool, limit: Duration) -> bool {
         if !is_unheard {
             self.since = None;
             return false;
         }
-        self.since.get_or_insert_with(Instant::now).elapsed() < MAX_UNHEARD_TIME
+        self.since.get_or_insert_with(Instant::now).elapsed() < limit
     }
 }
 

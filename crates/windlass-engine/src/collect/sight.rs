@@ -52,6 +52,8 @@ pub struct FinalityNotes {
     pub dispute: Option<String>,
     /// Whether one endpoint alone was heard, and another was not.
     pub is_unheard: bool,
+    /// Whether an endpoint says that nothing became final since the last known block.
+    pub is_held: bool,
 }
 
 /// How often endpoints are asked where nothing is known to be final, while one is heard alone.
@@ -80,12 +82,15 @@ pub(super) async fn last_final(
         }
         round += 1;
     };
+    // Endpoints that have finality and no news of it hold back those that have.
+    let is_old = |header: &Header| last.is_some_and(|last| header.block.number <= last.number);
+    let is_held = told.iter().any(|one| matches!(&one.answer, Ok(Some(header)) if is_old(header)));
     let (finalized, dispute) = confirmed(reader, newest, told, last).await?;
     let finalized = match finalized {
         Some(finalized) => finalized,
         None => final_or_first(reader, newest.block.number).await?,
     };
-    Ok((finalized, FinalityNotes { dispute, is_unheard }))
+    Ok((finalized, FinalityNotes { dispute, is_unheard, is_held }))
 }
 
 /// The last final block, as far as endpoints agree about it, `None` where none is final yet; and

@@ -22,9 +22,6 @@ pub const MAX_TRIES: usize = 3;
 /// How often they are asked, if their rate limits are all that keeps them from answering.
 const MAX_ROUNDS: u32 = 3;
 
-/// So many headers show whether an endpoint's hash to their hashes.
-const MIN_PROVEN_HEADERS: u32 = 4;
-
 /// Waiting so long for an endpoint's rate is worth a line for who looks for the cause.
 const LONG_WAIT: Duration = Duration::from_secs(1);
 
@@ -250,7 +247,6 @@ impl Inner {
         };
         member.health().succeeded(question.kind(), began, now);
         member.health().rate.answered(question.calls(), now);
-        member.health().gave_headers(question.proofs(answer));
         if question.kind().is_about_logs() {
             member.distrust().answered();
         }
@@ -260,7 +256,7 @@ impl Inner {
         }
         if let Some(block) = question.shows(answer) {
             member.health().has_block(block.number, now);
-            self.knowledge().has(place, block);
+            self.knowledge().has(place, block, question.is_proven(answer));
         }
     }
 
@@ -298,13 +294,10 @@ impl Inner {
         outcome.result.map_err(ChainError::from)
     }
 
-    /// Whether headers of this chain hash to their hashes: they did at every endpoint that has told
-    /// some. Chains that make their hashes otherwise have none that do.
+    /// Whether headers of this chain are known to hash to their hashes. Chains that make their
+    /// hashes otherwise have none that do.
     pub(super) fn headers_are_provable(&self) -> bool {
-        let counts: Vec<(u32, u32)> =
-            self.members.iter().map(|member| member.health().header_proofs()).collect();
-        counts.iter().any(|(proven, _)| *proven >= MIN_PROVEN_HEADERS)
-            && counts.iter().all(|(proven, unproven)| *proven > 0 || *unproven < MIN_PROVEN_HEADERS)
+        self.knowledge().is_provable
     }
 
     pub(super) fn knowledge(&self) -> MutexGuard<'_, Knowledge> {

@@ -85,8 +85,6 @@ pub(super) struct Health {
     pub(super) counts: Counts,
     /// The highest block that it is known to have, and when that was seen.
     head: Option<(u64, Instant)>,
-    /// How many of its headers hash to their hash, and how many do not.
-    header_proofs: (u32, u32),
     /// By how many blocks its head was behind another's when they were compared last, when that
     /// was, and how often in a row.
     behind: Option<(u64, Instant, u32)>,
@@ -141,7 +139,6 @@ impl Health {
             overall: Average::default(),
             counts: Counts::default(),
             head: None,
-            header_proofs: (0, 0),
             behind: None,
             trouble: None,
             rate: Rate::default(),
@@ -246,16 +243,6 @@ impl Health {
     /// It was asked for its newest block, which may lie below one that it once had.
     pub(super) fn told_head(&mut self, number: u64, now: Instant) {
         self.head = Some((number, now));
-    }
-
-    /// It has told headers, so many of which hash to their hash, and so many do not.
-    pub(super) fn gave_headers(&mut self, (proven, unproven): (u32, u32)) {
-        let (before, before_not) = self.header_proofs;
-        self.header_proofs = (before.saturating_add(proven), before_not.saturating_add(unproven));
-    }
-
-    pub(super) fn header_proofs(&self) -> (u32, u32) {
-        self.header_proofs
     }
 
     /// Its head was compared with another's, and is behind it by so many blocks, if at all.

@@ -12,8 +12,10 @@ const MAX_BLOCKS: usize = 256;
 /// What answers have shown. Members are known by their place in the pool.
 #[derive(Debug, Default)]
 pub(super) struct Knowledge {
-    /// Blocks, the newest last, and a member that has them.
-    blocks: VecDeque<(B256, usize)>,
+    /// Blocks, the newest last, a member that has them, and whether its header hashes to the hash.
+    blocks: VecDeque<(B256, usize, bool)>,
+    /// Whether headers of the chain hash to their hashes: one did to a hash that another member has.
+    pub(super) is_provable: bool,
     /// Who is asked about heads, as long as it is well.
     pub(super) favourite: Option<usize>,
     /// The highest head that anybody told, and when it was told first.
@@ -28,12 +30,16 @@ pub(super) struct Knowledge {
 const BLOCK_TIME_WEIGHT: f64 = 0.2;
 
 impl Knowledge {
-    /// A member has shown that it has a block.
-    pub(super) fn has(&mut self, member: usize, block: BlockRef) {
-        if self.blocks.back() == Some(&(block.hash, member)) {
+    /// A member has shown that it has a block, by a header that hashes to the block's hash or not.
+    /// Nobody can make up one that does for a hash that another member tells.
+    pub(super) fn has(&mut self, member: usize, block: BlockRef, is_proven: bool) {
+        if self.blocks.back() == Some(&(block.hash, member, is_proven)) {
             return;
         }
-        self.blocks.push_back((block.hash, member));
+        self.is_provable |= self.blocks.iter().any(|(hash, other, was_proven)| {
+            *hash == block.hash && *other != member && (is_proven || *was_proven)
+        });
+        self.blocks.push_back((block.hash, member, is_proven));
         if self.blocks.len() > MAX_BLOCKS {
             self.blocks.pop_front();
         }
@@ -57,6 +63,6 @@ impl Knowledge {
 
     /// Who has shown last to have a block.
     pub(super) fn who_has(&self, hash: B256) -> Option<usize> {
-        self.blocks.iter().rev().find(|(known, _)| *known == hash).map(|(_, member)| *member)
+        self.blocks.iter().rev().find(|(known, ..)| *known == hash).map(|(_, member, _)| *member)
     }
 }

@@ -119,9 +119,9 @@ pub(super) trait Question: Sync {
         false
     }
 
-    /// How many headers in the answer hash to their hash, and how many do not.
-    fn proofs(&self, _answer: &Self::Answer) -> (u32, u32) {
-        (0, 0)
+    /// Whether the header that shows the block hashes to the block's hash.
+    fn is_proven(&self, _answer: &Self::Answer) -> bool {
+        false
     }
 
     /// The block whose logs an endpoint that said there are none may have left out, now that
@@ -174,8 +174,8 @@ impl Question for AskHeader {
         one.is_none() && other.is_some()
     }
 
-    fn proofs(&self, answer: &Option<Header>) -> (u32, u32) {
-        count_proofs(answer.iter())
+    fn is_proven(&self, answer: &Option<Header>) -> bool {
+        answer.as_ref().is_some_and(|header| header.is_hash_proven)
     }
 
     fn needs(&self) -> Option<u64> {
@@ -212,14 +212,6 @@ impl AskHeaders<'_> {
     }
 }
 
-/// How many headers hash to their hash, and how many do not.
-fn count_proofs<'a>(headers: impl Iterator<Item = &'a Header>) -> (u32, u32) {
-    headers.fold((0, 0), |(proven, unproven), header| match header.is_hash_proven {
-        true => (proven + 1, unproven),
-        false => (proven, unproven + 1),
-    })
-}
-
 impl Question for AskHeaders<'_> {
     type Answer = Vec<Option<Header>>;
 
@@ -251,8 +243,9 @@ impl Question for AskHeaders<'_> {
         self.missing(other) < self.missing(one)
     }
 
-    fn proofs(&self, answer: &Self::Answer) -> (u32, u32) {
-        count_proofs(answer.iter().flatten())
+    fn is_proven(&self, answer: &Self::Answer) -> bool {
+        let newest = answer.iter().flatten().max_by_key(|header| header.block.number);
+        newest.is_some_and(|header| header.is_hash_proven)
     }
 
     fn needs(&self) -> Option<u64> {

@@ -51,7 +51,13 @@ pub(in crate::collect) async fn judge_block(
     is_bloom_whole: bool,
 ) -> Result<Judged, CollectError> {
     let (header, proof) = match agreed(reader.header_from_each(BlockTag::Number(number)).await, number)? {
-        Some((header, proof)) if !is_stored_otherwise(chain, &header.block).await? => (header, proof),
+        Some(Agreed { proof: HeaderProof::None, is_partial: true, .. }) => {
+            // Its times, its bloom and its roots are one endpoint's word.
+            return Ok(doubtful(Doubt::Unheard));
+        }
+        Some(Agreed { header, proof, .. }) if !is_stored_otherwise(chain, &header.block).await? => {
+            (header, proof)
+        }
         _ => return Ok(doubtful(Doubt::Headers)),
     };
     let stored = StoredBlock::read(&*chain.store, chain.options.chain, routing, number).await?;
@@ -93,12 +99,18 @@ pub(in crate::collect) async fn judge_block(
     Ok(conclude(header, voices, judgement))
 }
 
+/// A header, and on what it stands.
+struct Agreed {
+    header: Header,
+    proof: HeaderProof,
+    /// Whether another endpoint did not tell it.
+    is_partial: bool,
+}
+
 /// The header that most endpoints have, and on what it stands; `None` where they disagree. One
 /// that does not hash to its hash is not that block's where another does.
-fn agreed(
-    answers: Vec<EndpointAnswer<Option<Header>>>,
-    number: u64,
-) -> Result<Option<(Header, HeaderProof)>, ChainError> {
+fn agreed(answers: Vec<EndpointAnswer<Option<Header>>>, number: u64) -> Result<Option<Agreed>, ChainError> {
+    let asked = answers.len();
     let mut votes: Vec<(Header, usize)> = Vec::new();
     let mut failed = None;
     for EndpointAnswer { answer, .. } in answers {
@@ -126,9 +138,14 @@ fn agreed(
     match votes.into_iter().next() {
         None => Err(failed.unwrap_or_else(unknown)),
         Some(_) if is_tie => Ok(None),
-        Some((header, 2..)) => Ok(Some((header, HeaderProof::TwoEndpoints))),
-        Some((header, _)) if header.is_hash_proven => Ok(Some((header, HeaderProof::Hash))),
-        Some((header, _)) => Ok(Some((header, HeaderProof::None))),
+        Some((header, votes)) => {
+            let proof = match (votes, header.is_hash_proven) {
+                (2.., _) => HeaderProof::TwoEndpoints,
+                (_, true) => HeaderProof::Hash,
+                (_, false) => HeaderProof::None,
+            };
+            Ok(Some(Agreed { header, proof, is_partial: asked > votes }))
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::collect::chain::CollectedChain;
 use crate::collect::compare;
 use crate::collect::doubts::Doubts;
 use crate::collect::error::CollectError;
-use crate::collect::reread::{Reread, UnheardWait};
+use crate::collect::reread::{MAX_UNHEARD_TIME, Reread, UnheardWait};
 use crate::collect::resolve::BlockResolver;
 use crate::collect::routing::Routing;
 
@@ -72,7 +72,7 @@ impl SecondLook {
     async fn look_at(mut self, blocks: BlockRange) -> Result<Findings, CollectError> {
         let (store, id) = (&*self.chain.store, self.chain.options.chain);
         let read = Reread::ask(&*self.chain.reader, blocks, &self.routing.filter).await?;
-        if self.unheard.must_wait(read.unheard.is_some()) {
+        if self.unheard.must_wait(read.unheard.is_some(), MAX_UNHEARD_TIME) {
             tracing::debug!(error = ?read.unheard, %blocks, "a second look waits for an endpoint that was not heard");
             return Ok(Findings { is_waiting: true, ..self.nothing() });
         }

@@ -114,12 +114,16 @@ impl Verifier {
         for (number, header) in numbers.iter().zip(headers) {
             let header = header.ok_or_else(|| unknown_final(*number))?;
             let block = &stored[number];
+            // A header that does not hash to its hash may be made up, times and bloom with it.
+            if !header.is_hash_proven && !self.is_confirmed(&header).await? {
+                suspicious.push(*number);
+                continue;
+            }
             match self.finding(routing, &header, block) {
                 Finding::Contradicts => suspicious.push(*number),
                 Finding::MayHaveMore => room.push((header, block)),
                 Finding::Fits if !block.is_empty() => whole.push((header, block)),
-                Finding::Fits if header.is_hash_proven || self.is_confirmed(&header).await? => {}
-                Finding::Fits => suspicious.push(*number),
+                Finding::Fits => {}
             }
         }
         if mode != VerifyMode::Full {
@@ -135,8 +139,7 @@ impl Verifier {
         Ok(suspicious)
     }
 
-    /// Whether every endpoint has this very header: where nothing is stored, there is no hash
-    /// to hold it against, and its bloom may be made up.
+    /// Whether every endpoint has this very header.
     async fn is_confirmed(&self, header: &Header) -> Result<bool, CollectError> {
         let (mut heard, mut failed) = (0, None);
         for one in self.reader.header_from_each(BlockTag::Number(header.block.number)).await {

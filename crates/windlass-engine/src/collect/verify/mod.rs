@@ -59,7 +59,7 @@ const FULL_BLOCKS: u64 = 100;
 const SAMPLED_COST: u64 = 40;
 /// After so many failures in a row, a block that no endpoint answers about is called doubtful.
 const MAX_FAILURES: u32 = 10;
-/// How soon a range is looked at again that seemed wrong and could not be mended.
+/// How soon a range that waits is looked at again.
 const SUSPICION_PAUSE: Duration = Duration::from_secs(30);
 /// After trouble it goes on no sooner than this: no other loop waits for it.
 const TROUBLE_PAUSE: Duration = Duration::from_secs(5);
@@ -114,6 +114,8 @@ pub enum VerifyStep {
         /// How many blocks of it were mended.
         mended: u64,
     },
+    /// A suspicious range waits for an endpoint that was not heard, or for doubts to be settled.
+    Waiting,
     /// Endpoints were asked again about a doubtful block.
     AskedAgain {
         /// Which block.
@@ -133,6 +135,8 @@ pub struct Verifier {
     piece_blocks: u64,
     /// Whether a suspicious range waits for an endpoint that was not heard.
     unheard: UnheardWait,
+    /// How many requests were used to mend: they are not of its share.
+    free_requests: u64,
     /// How many steps in a row failed because of the endpoints.
     failures: u32,
     /// Whether receipts of the chain have not hashed to the roots in their headers for long.
@@ -160,6 +164,7 @@ impl Verifier {
             lease: None,
             piece_blocks: u64::MAX,
             unheard: UnheardWait::default(),
+            free_requests: 0,
             failures: 0,
             ignores_receipts: AtomicBool::new(false),
             seed,
@@ -208,11 +213,20 @@ impl Verifier {
         // What is known to be false is mended whatever that takes.
         let is_free = matches!(work, Work::Recollect(_) | Work::AskAgain(_));
         if !is_free
-            && !self.budget.allows(chain.requests.load(Ordering::Relaxed), self.reader.count(), work.cost())
+            && !self.budget.allows(
+                chain.requests.load(Ordering::Relaxed),
+                self.reader.count().saturating_sub(self.free_requests),
+                work.cost(),
+            )
         {
             return Ok(VerifyStep::OverBudget);
         }
-        self.work(Step { lease, plan, record }, work).await
+        let before = self.reader.count();
+        let done = self.work(Step { lease, plan, record }, work).await;
+        if is_free {
+            self.free_requests += self.reader.count().saturating_sub(before);
+        }
+        done
     }
 
     async fn work(&mut self, step: Step, work: Work) -> Result<VerifyStep, CollectError> {
@@ -355,8 +369,7 @@ impl Paced for Verifier {
             VerifyStep::NotOurs | VerifyStep::Idle | VerifyStep::OverBudget => {
                 self.chain.options.historical_interval
             }
-            // Blocks that are suspicious, and of which no endpoint has others in a range.
-            VerifyStep::Recollected { mended: 0, .. } => SUSPICION_PAUSE,
+            VerifyStep::Waiting => SUSPICION_PAUSE,
             _ => Duration::ZERO,
         })
     }

@@ -10,7 +10,7 @@ use windlass_core::reader::ChainReader;
 use super::{Step, Verifier, VerifyStep};
 use crate::collect::compare;
 use crate::collect::error::CollectError;
-use crate::collect::reread::Reread;
+use crate::collect::reread::{MAX_UNHEARD_TIME, Reread};
 use crate::collect::resolve::BlockResolver;
 use crate::collect::routing::Routing;
 
@@ -34,16 +34,16 @@ impl Verifier {
             // Whatever endpoints fail at, it may be less than that that they can do.
             self.piece_blocks = (piece.count() / 2).max(1);
         })?;
-        if self.unheard.must_wait(read.unheard.is_some()) {
+        if self.unheard.must_wait(read.unheard.is_some(), MAX_UNHEARD_TIME) {
             self.piece_blocks = (piece.count() / 2).max(1);
-            return Ok(VerifyStep::Recollected { blocks: piece, mended: 0 });
+            return Ok(VerifyStep::Waiting);
         }
         let mut differing = self.differing(&routing, piece, &read).await?;
         self.piece_blocks = self.piece_blocks.saturating_mul(2);
         // What is too much for one step is left to the next one.
         let room = step.record.doubts.room();
         if room == 0 && !differing.is_empty() {
-            return Ok(VerifyStep::Recollected { blocks: piece, mended: 0 });
+            return Ok(VerifyStep::Waiting);
         }
         let next = differing.iter().nth(MAX_RESOLVED_BLOCKS.min(room)).copied();
         let piece = BlockRange { from: piece.from, to: next.map_or(piece.to, |next| next - 1) };

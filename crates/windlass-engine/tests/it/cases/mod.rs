@@ -184,6 +184,7 @@ on_both_stores! {
         receipts_do_not_decide_about_transactions
         a_root_that_was_made_up_proves_nothing
         nothing_becomes_final_while_an_endpoint_is_not_heard
+        what_one_endpoint_calls_final_waits_for_the_other
         a_block_that_nobody_tells_about_does_not_stop_the_second_look
         an_endpoint_of_another_branch_stops_nothing
         rows_of_another_block_are_replaced_where_all_logs_give_the_bloom

@@ -66,6 +66,8 @@ struct Script {
     gate: Option<Arc<Semaphore>>,
     /// Whoever asks for receipts does.
     receipts_gate: Option<Arc<Semaphore>>,
+    /// The block that it calls final; the chain's own, if there is none.
+    finalized: Option<u64>,
     /// So long it takes to say which block is final.
     finality_delay: Option<Duration>,
     /// The ranges that were asked for, with what was wanted.
@@ -178,6 +180,11 @@ impl Scripted {
         gate
     }
 
+    /// It calls this block final.
+    pub(crate) fn set_finalized(&self, finalized: Option<u64>) {
+        self.script().finalized = finalized;
+    }
+
     /// It takes so long to say which block is final.
     pub(crate) fn delay_finality(&self, delay: Duration) {
         self.script().finality_delay = Some(delay);
@@ -247,8 +254,12 @@ impl ChainReader for Scripted {
         if let Some(delay) = delay {
             sleep(delay).await;
         }
-        let head = self.script().head.filter(|_| block == BlockTag::Latest);
-        let header = self.inner.header(head.map_or(block, BlockTag::Number)).await?;
+        let set = match block {
+            BlockTag::Latest => self.script().head,
+            BlockTag::Finalized => self.script().finalized,
+            _ => None,
+        };
+        let header = self.inner.header(set.map_or(block, BlockTag::Number)).await?;
         let script = self.script();
         let known = header.filter(|header| !script.unknown.contains(&header.block.number));
         let told = |header: Header| match &script.tamper_header {

@@ -354,7 +354,7 @@ pub(super) async fn a_root_that_was_made_up_proves_nothing(kind: Kind) {
     collector.settle().await;
     let doubts = stage.doubts().await;
     let told: Vec<_> = doubts.blocks.iter().map(|block| (block.number, block.doubt)).collect();
-    assert_eq!(told, [(40, Doubt::Disagreement)]);
+    assert_eq!(told, [(40, Doubt::Unheard)]);
     assert!(panel.named().is_empty(), "{:?}", panel.named());
     honest.forget(&[]);
     honest.tell_receipts();
@@ -382,6 +382,27 @@ pub(super) async fn nothing_becomes_final_while_an_endpoint_is_not_heard(kind: K
     collector.settle().await;
     assert_eq!(stage.sight().await.expect("a sight").finalized.number, HEAD + 8);
     stage.assert_complete(&Orders::default()).await;
+}
+
+/// One endpoint calls its newest block final. The other has no news of finality, which many chains
+/// have only every few minutes: that holds it back.
+pub(super) async fn what_one_endpoint_calls_final_waits_for_the_other(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.mine_up_to(HEAD);
+    let (liar, honest) = (another(&stage), another(&stage));
+    let panel = Arc::new(Panel::new(vec![liar.clone(), honest.clone()]));
+    let mut collector = stage.collector_reading("a", &Orders::default(), panel);
+    collector.settle().await;
+    liar.set_finalized(Some(HEAD + 10));
+    honest.set_finalized(Some(HEAD - 3));
+    stage.mine_up_to(HEAD + 10);
+    collector.settle().await;
+    assert_eq!(stage.position().await, i64::try_from(HEAD + 10).ok(), "the head goes on");
+    assert_eq!(stage.sight().await.expect("a sight").finalized.number, HEAD - 3);
+    honest.set_finalized(Some(HEAD + 2));
+    stage.mine_up_to(HEAD + 11);
+    collector.settle().await;
+    assert_eq!(stage.sight().await.expect("a sight").finalized.number, HEAD + 2);
 }
 
 /// No root of receipts has the hashes of transactions: an endpoint that tells others, in logs and in
