@@ -176,6 +176,16 @@ mod tests {
         assert_eq!((doubts.due(at(i64::MAX / 1_000)), doubts.count()), (None, 0));
     }
 
+    /// A process of another version may take over: what it does not know stays in doubt.
+    #[test]
+    fn a_reason_of_another_version_is_kept_as_a_doubt() {
+        let mut doubts = Doubts::default();
+        doubts.doubt(7, Doubt::Headers, at(0));
+        let text = serde_json::to_string(&doubts).expect("a text").replace("headers", "something_newer");
+        let read: Doubts = serde_json::from_str(&text).expect("readable");
+        assert_eq!((read.blocks[0].number, read.blocks[0].doubt), (7, Doubt::Unknown));
+    }
+
     #[test]
     fn lists_are_bounded() {
         let mut doubts = Doubts::default();

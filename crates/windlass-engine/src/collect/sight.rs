@@ -52,7 +52,8 @@ pub struct FinalityNotes {
     pub dispute: Option<String>,
     /// Whether one endpoint alone was heard, and another was not.
     pub is_unheard: bool,
-    /// Whether an endpoint says that nothing became final since the last known block.
+    /// Whether one endpoint says that nothing became final since the last known block, and another
+    /// names a newer one.
     pub is_held: bool,
 }
 
@@ -82,9 +83,11 @@ pub(super) async fn last_final(
         }
         round += 1;
     };
-    // Endpoints that have finality and no news of it hold back those that have.
+    // An endpoint that has no news of finality holds back one that has. While no endpoint has
+    // news, nothing is held back, and no time passes for the one that stands still.
     let is_old = |header: &Header| last.is_some_and(|last| header.block.number <= last.number);
-    let is_held = told.iter().any(|one| matches!(&one.answer, Ok(Some(header)) if is_old(header)));
+    let headers = || told.iter().filter_map(|one| one.answer.as_ref().ok()?.as_ref());
+    let is_held = headers().any(is_old) && !headers().all(is_old);
     let (finalized, dispute) = confirmed(reader, newest, told, last).await?;
     let finalized = match finalized {
         Some(finalized) => finalized,
