@@ -59,7 +59,7 @@ pub struct CollectOptions {
     pub max_range_blocks: u64,
     /// How often a range that fails is tried, and how late.
     pub retry: RetryPolicy,
-    /// How what campaigns have stored is verified.
+    /// How what is stored is verified.
     pub verify: VerifyOptions,
 }
 

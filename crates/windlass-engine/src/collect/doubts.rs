@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use windlass_core::commit::Write;
 use windlass_core::error::StoreResult;
 use windlass_core::name::StateKey;
+use windlass_core::range::BlockRange;
 use windlass_core::reader::FalseAnswer;
 use windlass_core::store::Store;
 use windlass_core::time::{Timestamp, duration_ms};
@@ -20,6 +21,8 @@ pub use super::evidence::Doubt;
 
 /// At most so many doubtful blocks are kept. Who finds more looks at them again later.
 const MAX_BLOCKS: usize = 1_000;
+/// So many doubtful blocks are asked about again in one step.
+const ASKED_AGAIN: usize = 16;
 /// At most so many endpoints are named.
 const MAX_ENDPOINTS: usize = 16;
 /// A doubtful block is asked about again after this; the pause doubles each time.
@@ -79,13 +82,18 @@ impl Doubts {
         Ok(Write::PutState { key: key.clone(), value: Some(text) })
     }
 
-    /// The first block that is due to be asked about again.
+    /// The lowest block that is due to be asked about again.
     pub(super) fn due(&self, now: Timestamp) -> Option<u64> {
-        self.blocks
-            .iter()
-            .filter(|block| block.due <= now)
-            .min_by_key(|block| block.due)
-            .map(|block| block.number)
+        self.blocks.iter().filter(|block| block.due <= now).map(|block| block.number).min()
+    }
+
+    /// Blocks within these that are due, in their order: as many as are asked about in one step.
+    pub(super) fn due_within(&self, blocks: BlockRange, now: Timestamp) -> Vec<u64> {
+        let is_due = |block: &&DoubtfulBlock| block.due <= now && blocks.contains(block.number);
+        let mut due: Vec<u64> = self.blocks.iter().filter(is_due).map(|block| block.number).collect();
+        due.sort_unstable();
+        due.truncate(ASKED_AGAIN);
+        due
     }
 
     /// Endpoints were asked about a block, and nobody can tell.
@@ -151,7 +159,6 @@ impl Doubts {
 
 #[cfg(test)]
 mod tests {
-    use windlass_core::range::BlockRange;
     use windlass_core::reader::AnswerFault;
 
     use super::*;

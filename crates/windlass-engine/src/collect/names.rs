@@ -12,7 +12,7 @@ pub struct ChainNames {
     pub lease: LeaseName,
     /// Who holds it puts right what is stored of final blocks, or takes it back.
     pub mend: LeaseName,
-    /// Who holds it verifies what campaigns have stored.
+    /// Who holds it verifies what is stored.
     pub verify: LeaseName,
     /// The last block that the head has behind it.
     pub head: CursorName,

@@ -76,6 +76,11 @@ impl UnheardWait {
         }
         self.since.get_or_insert_with(Instant::now).elapsed() < limit
     }
+
+    /// How long it is waited for already.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
 }
 
 /// A final block that the endpoint does not have.

@@ -25,6 +25,17 @@ use super::routing::Routing;
 /// So many blocks are asked about at once.
 const BLOCKS_AT_ONCE: usize = 4;
 
+/// What becomes of a block that endpoints do not answer about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unanswered {
+    /// It fails, and all blocks with it.
+    Fail,
+    /// It is doubtful, so that others behind it have their turn.
+    Doubt,
+    /// It was doubtful before, and is asked about later.
+    Postpone,
+}
+
 /// Settles blocks of some sources.
 pub(super) struct BlockResolver<'a> {
     chain: &'a CollectedChain,
@@ -61,24 +72,14 @@ impl<'a> BlockResolver<'a> {
         self.mended
     }
 
-    /// Settles one block; gives what mends it. What nobody can tell goes to the doubts.
-    pub(super) async fn resolve(
-        &mut self,
-        number: u64,
-        doubts: &mut Doubts,
-    ) -> Result<Vec<Write>, CollectError> {
-        let judged = self.judge(number).await;
-        self.take(number, judged, doubts).await
-    }
-
-    /// Settles blocks in their order, several of them being asked about at once. After so long the
-    /// rest is left: gives the first that was. Where `insists`, a block that endpoints do not answer
-    /// about is doubtful, so that others behind it have their turn.
+    /// Settles blocks in their order, several of them being asked about at once; gives what mends
+    /// them. What nobody can tell goes to the doubts. After so long the rest is left: gives the
+    /// first that was.
     pub(super) async fn resolve_all(
         &mut self,
         numbers: &[u64],
         doubts: &mut Doubts,
-        insists: bool,
+        unanswered: Unanswered,
         limit: Duration,
     ) -> Result<(Vec<Write>, Option<u64>), CollectError> {
         let (began, mut writes) = (Instant::now(), Vec::new());
@@ -86,9 +87,12 @@ impl<'a> BlockResolver<'a> {
         let mut asked = stream::iter(asked).buffered(BLOCKS_AT_ONCE);
         for (number, next) in numbers.iter().zip(numbers.iter().skip(1).map(Some).chain([None])) {
             let Some(judged) = asked.next().await else { break };
-            match self.take(*number, judged, doubts).await {
-                Err(CollectError::Chain(_)) if insists => self.doubt(*number, Doubt::NoAnswer, doubts),
-                mends => writes.extend(mends?),
+            match (self.take(*number, judged, doubts).await, unanswered) {
+                (Err(CollectError::Chain(_)), Unanswered::Doubt) => {
+                    self.doubt(*number, Doubt::NoAnswer, doubts);
+                }
+                (Err(CollectError::Chain(_)), Unanswered::Postpone) => doubts.postpone(*number, self.now),
+                (mends, _) => writes.extend(mends?),
             }
             if let Some(next) = next.filter(|_| began.elapsed() >= limit) {
                 return Ok((writes, Some(*next)));

@@ -29,8 +29,10 @@ const FIRST_SET_ASIDE: Duration = Duration::from_secs(60);
 const LONGEST_SET_ASIDE: Duration = Duration::from_secs(3_600);
 /// After so many failures in a row at questions about logs an endpoint is not asked about them …
 const MAX_FAILURES: u32 = 3;
-/// … for this long.
-const FAILING_PAUSE: Duration = Duration::from_secs(30);
+/// … for this long; it doubles with every further failure, until an answer comes.
+const FIRST_FAILING_PAUSE: Duration = Duration::from_secs(1);
+/// The longest such pause.
+const LONGEST_FAILING_PAUSE: Duration = Duration::from_secs(30);
 /// The most doublings.
 const MAX_DOUBLINGS: u32 = 16;
 /// The most endpoints and blocks that are made sure of at once.
@@ -67,16 +69,21 @@ impl Distrust {
     }
 
     /// A question about logs failed. After several in a row others are asked for a while; says
-    /// whether that begins now. Whatever else it answers says nothing about logs.
+    /// whether that is news. Whatever else it answers says nothing about logs.
     pub(super) fn failed(&mut self, why: &str, now: Instant) -> bool {
-        self.failures += 1;
-        if self.failures < MAX_FAILURES || self.set_aside_for(now).is_some() {
+        // What was asked before it was set aside says nothing new.
+        if self.set_aside_for(now).is_some() {
             return false;
         }
-        // One more failure then is enough.
-        self.failures = MAX_FAILURES - 1;
-        self.failing = Some((now + FAILING_PAUSE, why.to_owned()));
-        true
+        self.failures += 1;
+        if self.failures < MAX_FAILURES {
+            return false;
+        }
+        // One that fails now and then is back soon; one that is gone is asked ever more seldom.
+        let doublings = (self.failures - MAX_FAILURES).min(MAX_DOUBLINGS);
+        let pause = FIRST_FAILING_PAUSE.saturating_mul(1 << doublings).min(LONGEST_FAILING_PAUSE);
+        self.failing = Some((now + pause, why.to_owned()));
+        doublings == 0
     }
 
     /// A question about logs was answered.

@@ -136,6 +136,8 @@ pub struct Follower {
     look_blocks: u64,
     /// How many looks in a row have failed.
     look_failures: u32,
+    /// Whether the last look was at blocks in doubt.
+    has_asked_again: bool,
     /// One that is under way beside the head.
     running_look: Option<RunningLook>,
     /// Whether one waits for an endpoint that was not heard.
@@ -237,6 +239,7 @@ impl Follower {
             failures: 0,
             look_blocks: u64::MAX,
             look_failures: 0,
+            has_asked_again: false,
             running_look: None,
             unheard: UnheardWait::default(),
             busy_steps: 0,

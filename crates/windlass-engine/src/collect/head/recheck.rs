@@ -33,7 +33,7 @@ pub(super) struct RunningLook {
 impl RunningLook {
     /// Whether what it will find can still be committed.
     fn is_current(&self, step: &Step, rechecked: BlockRef) -> bool {
-        let is_next = match self.look.target {
+        let is_next = match &self.look.target {
             Target::Blocks(blocks) => blocks.from == rechecked.number + 1,
             Target::Doubtful(_) => true,
         };
@@ -73,33 +73,52 @@ impl Follower {
         self.conclude_look(step, look.target, findings).await
     }
 
-    /// What is looked at next: a block in doubt that is due, or blocks that have become final.
+    /// What is looked at next, in turn: blocks in doubt that are due, and blocks that have become
+    /// final. Neither holds up the other.
     async fn next_look_at(
         &mut self,
         step: &Step,
         rechecked: BlockRef,
     ) -> Result<Option<SecondLook>, CollectError> {
         let chain = self.chain.clone();
-        let doubts = Doubts::read(&*chain.store, &chain.names.doubts).await?;
-        let (target, routing) = match doubts.due(chain.store.now().await?) {
-            Some(number) => (Target::Doubtful(number), self.routing_at(&step.plan, number).await?),
-            None => {
-                let from = rechecked.number + 1;
-                let routing = self.routing_at(&step.plan, from).await?;
-                // No more than the endpoint takes.
-                let size =
-                    chain.reader.range_size(&routing.filter).min(self.look_blocks).clamp(1, MAX_BLOCKS);
-                let to = step.sight.finalized.number.min(step.position.number).min(rechecked.number + size);
-                let to = self.before_campaigns(step, from, step.before_next_start(from, to)).await?;
-                if to < from {
-                    return Ok(None);
-                }
-                (Target::Blocks(BlockRange { from, to }), routing)
-            }
+        let next = self.next_final(step, rechecked).await?;
+        let is_turn_of_doubts = next.is_none() || !self.has_asked_again;
+        let doubtful = self.next_doubtful(step).await?.filter(|_| is_turn_of_doubts);
+        self.has_asked_again = doubtful.is_some();
+        let (from, target) = match (doubtful, next) {
+            (Some(alike), _) => (alike.from, Target::Doubtful(alike)),
+            (None, Some(blocks)) => (blocks.from, Target::Blocks(blocks)),
+            (None, None) => return Ok(None),
         };
+        let routing = self.routing_at(&step.plan, from).await?;
         let (lease, plan_version) = (step.lease.clone(), step.plan.version);
         let (unheard, insists) = (self.unheard, self.look_failures >= MAX_LOOK_FAILURES);
         Ok(Some(SecondLook { chain, lease, plan_version, target, routing, unheard, insists }))
+    }
+
+    /// Where the blocks in doubt are that are asked about next: they have the same sources.
+    async fn next_doubtful(&self, step: &Step) -> Result<Option<BlockRange>, CollectError> {
+        let (store, names) = (&*self.chain.store, &self.chain.names);
+        let due = Doubts::read(store, &names.doubts).await?.due(store.now().await?);
+        Ok(due.map(|from| BlockRange { from, to: step.before_next_start(from, u64::MAX) }))
+    }
+
+    /// The next blocks that have become final, no more than the endpoint takes.
+    async fn next_final(
+        &mut self,
+        step: &Step,
+        rechecked: BlockRef,
+    ) -> Result<Option<BlockRange>, CollectError> {
+        let from = rechecked.number + 1;
+        let last = step.sight.finalized.number.min(step.position.number);
+        if last < from {
+            return Ok(None);
+        }
+        let routing = self.routing_at(&step.plan, from).await?;
+        let size = self.chain.reader.range_size(&routing.filter).min(self.look_blocks).clamp(1, MAX_BLOCKS);
+        let to = last.min(rechecked.number + size);
+        let to = self.before_campaigns(step, from, step.before_next_start(from, to)).await?;
+        Ok((to >= from).then_some(BlockRange { from, to }))
     }
 
     /// Commits what a look has found.
@@ -116,14 +135,14 @@ impl Follower {
             self.look_blocks = if has_failed { fewer } else { self.look_blocks.saturating_mul(2) };
             self.look_failures = if findings.is_err() { self.look_failures + 1 } else { 0 };
         }
-        let Findings { done, mut writes, mended, unheard, .. } = findings?;
+        let Findings { done, looked, mut writes, mended, unheard, .. } = findings?;
         self.unheard = unheard;
         let Some(done) = done else { return Ok(Followed::Idle) };
         let chain = self.chain.clone();
         // What was mended may tell of contracts that nobody knew: then there is more to see.
         let tells_of_contracts = !chain.catalog.creations(step.plan.collected().map(|(id, _)| id)).is_empty();
         if matches!(target, Target::Blocks(_)) && (mended == 0 || !tells_of_contracts) {
-            let end = chain.reader.header(BlockTag::Number(done.to)).await?;
+            let end = chain.reader.header(BlockTag::Number(done)).await?;
             let Some(end) = end else { return Ok(Followed::Idle) };
             writes.extend(self.passed(end.block.block_ref()));
         }
@@ -133,7 +152,7 @@ impl Follower {
             return Ok(Followed::Idle);
         }
         chain.store.commit(Commit::of(writes).under_lease(&step.lease).relaxed()).await?;
-        Ok(Followed::Rechecked { blocks: done.count(), mended })
+        Ok(Followed::Rechecked { blocks: looked, mended })
     }
 
     /// The last block up to `to` that no campaign is still to store: what it has not

@@ -18,7 +18,7 @@ use crate::collect::compare;
 use crate::collect::doubts::Doubts;
 use crate::collect::error::CollectError;
 use crate::collect::reread::{MAX_UNHEARD_TIME, Reread, UnheardWait};
-use crate::collect::resolve::BlockResolver;
+use crate::collect::resolve::{BlockResolver, Unanswered};
 use crate::collect::routing::Routing;
 
 /// Differences are settled for so long; the rest is left to the next look, so that a process
@@ -32,8 +32,8 @@ const MAX_MENDED_BLOCKS: usize = 50;
 pub(super) enum Target {
     /// The next ones that have become final.
     Blocks(BlockRange),
-    /// One that was in doubt before.
-    Doubtful(u64),
+    /// Those among these that were in doubt before, and are due.
+    Doubtful(BlockRange),
 }
 
 /// A look, ready to be run.
@@ -51,8 +51,10 @@ pub(super) struct SecondLook {
 
 /// What a look has found.
 pub(super) struct Findings {
-    /// The blocks that are done with; `None` where the look has to be repeated.
-    pub(super) done: Option<BlockRange>,
+    /// Up to where blocks are done with; `None` where the look has to be repeated.
+    pub(super) done: Option<u64>,
+    /// How many blocks were looked at.
+    pub(super) looked: u64,
     pub(super) writes: Vec<Write>,
     pub(super) mended: u64,
     /// Whether it waits for an endpoint that was not heard.
@@ -65,7 +67,7 @@ impl SecondLook {
     pub(super) async fn run(self) -> Result<Findings, CollectError> {
         match self.target {
             Target::Blocks(blocks) => self.look_at(blocks).await,
-            Target::Doubtful(number) => self.ask_again(number).await,
+            Target::Doubtful(blocks) => self.ask_again(blocks).await,
         }
     }
 
@@ -82,7 +84,7 @@ impl SecondLook {
             differing.extend(compare::differing_blocks(store, id, &self.routing, blocks, &found).await?);
         }
         if differing.is_empty() {
-            return Ok(Findings { done: Some(blocks), ..self.nothing() });
+            return Ok(Findings { done: Some(blocks.to), looked: blocks.count(), ..self.nothing() });
         }
         let doubts = Doubts::read(store, &self.chain.names.doubts).await?;
         // What is too much for one look, or could not be asked about again, is left to the next one.
@@ -106,34 +108,30 @@ impl SecondLook {
         let chain = &*self.chain;
         let mut resolver = self.resolver().await?;
         let numbers: Vec<u64> = differing.iter().copied().collect();
-        let (mut writes, left) =
-            resolver.resolve_all(&numbers, &mut doubts, self.insists, SETTLE_TIME).await?;
+        let unanswered = if self.insists { Unanswered::Doubt } else { Unanswered::Fail };
+        let (mut writes, left) = resolver.resolve_all(&numbers, &mut doubts, unanswered, SETTLE_TIME).await?;
         if left.is_none() {
             resolver.name_false_ranges(blocks, &mut doubts).await;
         }
         let mended = resolver.finish();
         writes.push(doubts.write(&chain.names.doubts)?);
         let done = BlockRange { to: left.map_or(blocks.to, |left| left - 1), ..blocks };
-        Ok(Findings { done: Some(done), writes, mended, ..self.nothing() })
+        Ok(Findings { done: Some(done.to), looked: done.count(), writes, mended, ..self.nothing() })
     }
 
-    /// Asks about a block again that nobody could tell about.
-    async fn ask_again(self, number: u64) -> Result<Findings, CollectError> {
+    /// Asks about blocks again that nobody could tell about.
+    async fn ask_again(self, blocks: BlockRange) -> Result<Findings, CollectError> {
         let chain = &*self.chain;
         let mut doubts = Doubts::read(&*chain.store, &chain.names.doubts).await?;
+        let numbers = doubts.due_within(blocks, chain.store.now().await?);
         let mut resolver = self.resolver().await?;
-        let mut writes = match resolver.resolve(number, &mut doubts).await {
-            // One block holds up no other: it is asked about later.
-            Err(CollectError::Chain(_)) => {
-                doubts.postpone(number, chain.store.now().await?);
-                Vec::new()
-            }
-            resolved => resolved?,
-        };
+        let (mut writes, left) =
+            resolver.resolve_all(&numbers, &mut doubts, Unanswered::Postpone, SETTLE_TIME).await?;
         let mended = resolver.finish();
         writes.push(doubts.write(&chain.names.doubts)?);
-        let done = Some(BlockRange { from: number, to: number });
-        Ok(Findings { done, writes, mended, ..self.nothing() })
+        let looked = numbers.iter().filter(|number| left.is_none_or(|left| **number < left)).count() as u64;
+        let done = numbers.last().copied();
+        Ok(Findings { done, looked, writes, mended, ..self.nothing() })
     }
 
     async fn resolver(&self) -> Result<BlockResolver<'_>, CollectError> {
@@ -142,6 +140,13 @@ impl SecondLook {
     }
 
     fn nothing(&self) -> Findings {
-        Findings { done: None, writes: Vec::new(), mended: 0, is_waiting: false, unheard: self.unheard }
+        Findings {
+            done: None,
+            looked: 0,
+            writes: Vec::new(),
+            mended: 0,
+            is_waiting: false,
+            unheard: self.unheard,
+        }
     }
 }

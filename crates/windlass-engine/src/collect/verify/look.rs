@@ -102,7 +102,7 @@ impl Verifier {
     }
 
     /// The blocks that do not fit their headers or logs.
-    async fn suspicious(
+    pub(super) async fn suspicious(
         &self,
         routing: &Routing,
         numbers: &[u64],
@@ -265,7 +265,7 @@ impl Verifier {
         let mut resolver = BlockResolver::new(&chain, &self.reader, routing, "verify").await?;
         let most = suspicious.len().min(MAX_RESOLVED_BLOCKS).min(record.doubts.room());
         let (writes, _) = resolver
-            .resolve_all(&suspicious[..most], &mut record.doubts, self.insists(), Duration::MAX)
+            .resolve_all(&suspicious[..most], &mut record.doubts, self.unanswered(), Duration::MAX)
             .await?;
         let mended = resolver.finish();
         if mended > 0 || suspicious.len() > most {

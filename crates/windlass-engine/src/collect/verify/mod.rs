@@ -1,5 +1,5 @@
-//! Verifies what campaigns have stored, in the background: endpoints are trusted while a past
-//! is collected in ranges, and held to account here.
+//! Verifies what is stored and final, in the background: endpoints are trusted while a past
+//! is collected in ranges, and while one of them is alone at the head, and held to account here.
 //!
 //! A step looks at a segment of final blocks. Headers of some of its blocks, or of all, are
 //! asked for: hashes and times of stored rows must be those of the header, and what is stored
@@ -9,7 +9,8 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | this | the loop: what is left, whose turn it is, what it may cost |
+//! | this | the loop, and what it may cost |
+//! | `work` | what is to be done next |
 //! | `look` | a segment's headers and logs against what is stored |
 //! | `recollect` | a suspicious range, collected again from each endpoint |
 //! | `record` | which blocks were verified, and how |
@@ -26,13 +27,14 @@ mod look;
 mod recollect;
 pub(super) mod record;
 mod sample;
+mod work;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use windlass_core::block_set::BlockSet;
 use windlass_core::commit::{Commit, Write};
 use windlass_core::error::RetryAdvice;
 use windlass_core::lease::Lease;
@@ -42,29 +44,28 @@ use windlass_core::range::BlockRange;
 use self::budget::Budget;
 use self::counted::CountedReader;
 pub use self::record::Verified;
-use super::audit::Unstored;
+use self::work::{NextWork, Work};
 use super::chain::CollectedChain;
 use super::error::CollectError;
 use super::ledger;
 use super::reread::UnheardWait;
-use super::resolve::BlockResolver;
+use super::resolve::{BlockResolver, Unanswered};
 use super::routing::Routing;
 use crate::pace::{Paced, step_until};
 
-/// A segment of a sample has so many blocks.
-const SAMPLED_BLOCKS: u64 = 2_000;
 /// A segment that is looked at whole has so many blocks.
 const FULL_BLOCKS: u64 = 100;
-/// What a step over a sampled segment may cost: headers and logs.
-const SAMPLED_COST: u64 = 40;
 /// After so many failures in a row, a block that no endpoint answers about is called doubtful.
 const MAX_FAILURES: u32 = 10;
-/// How soon a range that waits is looked at again.
-const SUSPICION_PAUSE: Duration = Duration::from_secs(30);
+/// A suspicious range that waits is collected again after as long as it has waited, but no sooner
+/// than this …
+const SHORTEST_WAIT: Duration = Duration::from_secs(1);
+/// … and no later.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// After trouble it goes on no sooner than this: no other loop waits for it.
 const TROUBLE_PAUSE: Duration = Duration::from_secs(5);
 
-/// How much of what campaigns have stored is verified.
+/// How much of what is stored and final is verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum VerifyMode {
     /// Nothing.
@@ -116,11 +117,11 @@ pub enum VerifyStep {
     },
     /// A suspicious range waits for an endpoint that was not heard, or for doubts to be settled.
     Waiting,
-    /// Endpoints were asked again about a doubtful block.
+    /// Endpoints were asked again about doubtful blocks.
     AskedAgain {
-        /// Which block.
-        block: u64,
-        /// Whether it was mended.
+        /// How many blocks.
+        blocks: u64,
+        /// How many of them were mended.
         mended: u64,
     },
 }
@@ -135,6 +136,10 @@ pub struct Verifier {
     piece_blocks: u64,
     /// Whether a suspicious range waits for an endpoint that was not heard.
     unheard: UnheardWait,
+    /// Until when suspicious ranges wait: other work goes on.
+    waits_until: Option<Instant>,
+    /// Whether doubtful blocks were asked about in the last step.
+    has_asked_again: bool,
     /// How many requests were used to mend: they are not of its share.
     free_requests: u64,
     /// How many steps in a row failed because of the endpoints.
@@ -164,6 +169,8 @@ impl Verifier {
             lease: None,
             piece_blocks: u64::MAX,
             unheard: UnheardWait::default(),
+            waits_until: None,
+            has_asked_again: false,
             free_requests: 0,
             failures: 0,
             ignores_receipts: AtomicBool::new(false),
@@ -209,21 +216,14 @@ impl Verifier {
         let plan = ledger::plan(&*chain.store, &chain.names).await?;
         record.follow_plan(&plan);
         record.release_settled();
-        let Some(work) = self.next_work(&plan, &record).await? else { return Ok(VerifyStep::Idle) };
-        // What is known to be false is mended whatever that takes.
-        let is_free = matches!(work, Work::Recollect(_) | Work::AskAgain(_));
-        if !is_free
-            && !self.budget.allows(
-                chain.requests.load(Ordering::Relaxed),
-                self.reader.count().saturating_sub(self.free_requests),
-                work.cost(),
-            )
-        {
-            return Ok(VerifyStep::OverBudget);
-        }
+        let work = match self.next_work(&plan, &record).await? {
+            NextWork::Some(work) => work,
+            NextWork::None => return Ok(VerifyStep::Idle),
+            NextWork::OverBudget => return Ok(VerifyStep::OverBudget),
+        };
         let before = self.reader.count();
         let done = self.work(Step { lease, plan, record }, work).await;
-        if is_free {
+        if work.is_free() {
             self.free_requests += self.reader.count().saturating_sub(before);
         }
         done
@@ -231,8 +231,9 @@ impl Verifier {
 
     async fn work(&mut self, step: Step, work: Work) -> Result<VerifyStep, CollectError> {
         self.seed = sample::mixed(self.seed);
+        self.has_asked_again = matches!(work, Work::AskAgain(_));
         let done = match work {
-            Work::AskAgain(block) => self.ask_again(step, block).await,
+            Work::AskAgain(blocks) => self.ask_again(step, blocks).await,
             Work::Recollect(blocks) => self.recollect(step, blocks).await,
             Work::Look(blocks) => self.look(step, blocks).await,
         };
@@ -244,56 +245,15 @@ impl Verifier {
         self.ignores_receipts.load(Ordering::Relaxed)
     }
 
-    /// Whether blocks that endpoints do not answer about are passed over as doubtful: one of them
-    /// holds up no other.
+    /// Whether endpoints have failed for long.
     const fn insists(&self) -> bool {
         self.failures >= MAX_FAILURES
     }
 
-    /// What is to be done next, doubts and suspicions first.
-    async fn next_work(&self, plan: &Plan, record: &Verified) -> Result<Option<Work>, CollectError> {
-        let now = self.chain.store.now().await?;
-        if let Some(block) = record.doubts.due(now) {
-            return Ok(Some(Work::AskAgain(block)));
-        }
-        if let Some(first) = record.suspect.ranges().first() {
-            return Ok(Some(Work::Recollect(self.within_start(plan, *first))));
-        }
-        if record.doubts.is_full() {
-            return Ok(None);
-        }
-        let mode = self.chain.options.verify.mode;
-        let left = record.left(&self.stored(plan).await?, mode);
-        let size = if mode == VerifyMode::Full { FULL_BLOCKS } else { SAMPLED_BLOCKS };
-        let segment = left.ranges().first().and_then(|first| BlockRange::next(first.from, size, first.to));
-        Ok(segment.map(|segment| Work::Look(self.within_start(plan, segment))))
-    }
-
-    /// Final blocks that campaigns have stored. What the head has stored was checked against its
-    /// headers then; where everything is verified, it is looked at again.
-    async fn stored(&self, plan: &Plan) -> Result<BlockSet, CollectError> {
-        let chain = &self.chain;
-        let starts = plan.collected().map(|(_, source)| source.start);
-        let followed_from = plan.collected().filter_map(|(_, source)| source.head_from).max();
-        let last = match chain.options.verify.mode {
-            VerifyMode::Full => {
-                ledger::block(&*chain.store, &chain.names.head).await?.map(|head| head.number)
-            }
-            _ => followed_from.and_then(|from| from.checked_sub(1)),
-        };
-        let Some((from, to)) = starts.min().zip(last) else { return Ok(BlockSet::EMPTY) };
-        let to = chain.final_up_to(to).await?;
-        if from > to {
-            return Ok(BlockSet::EMPTY);
-        }
-        Ok(Unstored::of(&*chain.store, &chain.names).await?.stored_of(BlockRange { from, to }))
-    }
-
-    /// The blocks up to where another source begins.
-    fn within_start(&self, plan: &Plan, blocks: BlockRange) -> BlockRange {
-        let starts = plan.collected().map(|(_, source)| source.start);
-        let next = starts.filter(|start| (blocks.from + 1..=blocks.to).contains(start)).min();
-        BlockRange { from: blocks.from, to: next.map_or(blocks.to, |start| start - 1) }
+    /// Blocks that endpoints do not answer about for long are passed over as doubtful: one of them
+    /// holds up no other.
+    const fn unanswered(&self) -> Unanswered {
+        if self.insists() { Unanswered::Doubt } else { Unanswered::Fail }
     }
 
     /// What sorts the logs of every source that is collected at a block.
@@ -302,21 +262,30 @@ impl Verifier {
         self.chain.routing(begun.collect::<Vec<_>>()).await
     }
 
-    async fn ask_again(&mut self, mut step: Step, block: u64) -> Result<VerifyStep, CollectError> {
-        let Some(routing) = self.routing_at(&step.plan, block).await? else { return Ok(VerifyStep::Idle) };
-        let chain = self.chain.clone();
-        let mut resolver = BlockResolver::new(&chain, &self.reader, &routing, "verify").await?;
-        let writes = match resolver.resolve(block, &mut step.record.doubts).await {
-            // One block holds up no other: it is asked about later.
-            Err(CollectError::Chain(_)) => {
-                step.record.doubts.postpone(block, chain.store.now().await?);
-                Vec::new()
-            }
-            resolved => resolved?,
+    /// Asks about blocks again that are in doubt: those among these that are due.
+    async fn ask_again(&mut self, mut step: Step, blocks: BlockRange) -> Result<VerifyStep, CollectError> {
+        let Some(routing) = self.routing_at(&step.plan, blocks.from).await? else {
+            return Ok(VerifyStep::Idle);
         };
+        let (chain, doubts) = (self.chain.clone(), &mut step.record.doubts);
+        let numbers = doubts.due_within(blocks, chain.store.now().await?);
+        let mut resolver = BlockResolver::new(&chain, &self.reader, &routing, "verify").await?;
+        let (writes, _) = resolver.resolve_all(&numbers, doubts, Unanswered::Postpone, Duration::MAX).await?;
         let mended = resolver.finish();
         self.commit(step, writes, mended).await?;
-        Ok(VerifyStep::AskedAgain { block, mended })
+        Ok(VerifyStep::AskedAgain { blocks: numbers.len() as u64, mended })
+    }
+
+    /// Suspicious ranges wait for so long, within bounds. Other work goes on.
+    fn wait(&mut self, pause: Duration) -> VerifyStep {
+        self.waits_until = Some(Instant::now() + pause.clamp(SHORTEST_WAIT, LONGEST_WAIT));
+        VerifyStep::Waiting
+    }
+
+    /// How long suspicious ranges still wait, if they do.
+    fn waits_for(&self) -> Option<Duration> {
+        let left = self.waits_until?.saturating_duration_since(Instant::now());
+        (!left.is_zero()).then_some(left)
     }
 
     /// Writes what was mended, and the record. Who mends excludes repairs for that moment; a
@@ -341,23 +310,6 @@ impl Verifier {
     }
 }
 
-/// What is to be done.
-enum Work {
-    AskAgain(u64),
-    Recollect(BlockRange),
-    Look(BlockRange),
-}
-
-impl Work {
-    /// About how many requests it takes.
-    fn cost(&self) -> u64 {
-        match self {
-            Self::AskAgain(_) | Self::Recollect(_) => 1,
-            Self::Look(blocks) => blocks.count().min(SAMPLED_COST),
-        }
-    }
-}
-
 impl Paced for Verifier {
     const WHAT: &'static str = "verifying";
     /// An endpoint may hang or limit its rate; whatever was not committed is looked at again.
@@ -367,9 +319,9 @@ impl Paced for Verifier {
     async fn pace(&mut self) -> Result<Duration, CollectError> {
         Ok(match self.step().await? {
             VerifyStep::NotOurs | VerifyStep::Idle | VerifyStep::OverBudget => {
-                self.chain.options.historical_interval
+                let interval = self.chain.options.historical_interval;
+                self.waits_for().map_or(interval, |left| interval.min(left))
             }
-            VerifyStep::Waiting => SUSPICION_PAUSE,
             _ => Duration::ZERO,
         })
     }

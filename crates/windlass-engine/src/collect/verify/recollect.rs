@@ -7,7 +7,7 @@ use std::time::Duration;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::ChainReader;
 
-use super::{Step, Verifier, VerifyStep};
+use super::{FULL_BLOCKS, LONGEST_WAIT, Step, Verifier, VerifyMode, VerifyStep};
 use crate::collect::compare;
 use crate::collect::error::CollectError;
 use crate::collect::reread::{MAX_UNHEARD_TIME, Reread};
@@ -36,14 +36,22 @@ impl Verifier {
         })?;
         if self.unheard.must_wait(read.unheard.is_some(), MAX_UNHEARD_TIME) {
             self.piece_blocks = (piece.count() / 2).max(1);
-            return Ok(VerifyStep::Waiting);
+            return Ok(self.wait(self.unheard.elapsed()));
         }
+        let is_alone = read.answers.len() < 2;
+        let most = if is_alone { FULL_BLOCKS } else { MAX_BLOCKS };
+        let piece = BlockRange { to: piece.to.min(piece.from.saturating_add(most - 1)), ..piece };
         let mut differing = self.differing(&routing, piece, &read).await?;
+        if is_alone {
+            // One that has told it once tells it again: every block is looked at whole.
+            let numbers: Vec<u64> = (piece.from..=piece.to).collect();
+            differing.extend(self.suspicious(&routing, &numbers, VerifyMode::Full).await?);
+        }
         self.piece_blocks = self.piece_blocks.saturating_mul(2);
         // What is too much for one step is left to the next one.
         let room = step.record.doubts.room();
         if room == 0 && !differing.is_empty() {
-            return Ok(VerifyStep::Waiting);
+            return Ok(self.wait(LONGEST_WAIT));
         }
         let next = differing.iter().nth(MAX_RESOLVED_BLOCKS.min(room)).copied();
         let piece = BlockRange { from: piece.from, to: next.map_or(piece.to, |next| next - 1) };
@@ -52,7 +60,7 @@ impl Verifier {
         let mut resolver = BlockResolver::new(&chain, &self.reader, &routing, "verify").await?;
         let numbers: Vec<u64> = differing.iter().copied().collect();
         let (writes, _) =
-            resolver.resolve_all(&numbers, &mut step.record.doubts, self.insists(), Duration::MAX).await?;
+            resolver.resolve_all(&numbers, &mut step.record.doubts, self.unanswered(), Duration::MAX).await?;
         resolver.name_false_ranges(piece, &mut step.record.doubts).await;
         let mended = resolver.finish();
         step.record.suspect.remove(piece);
@@ -76,6 +84,8 @@ impl Verifier {
             let found = routing.sorted(logs);
             differing.extend(compare::differing_blocks(store, chain, routing, piece, &found).await?);
         }
+        // What was read may be more than the piece.
+        differing.retain(|block| piece.contains(*block));
         Ok(differing)
     }
 }

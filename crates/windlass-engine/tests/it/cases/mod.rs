@@ -171,6 +171,7 @@ on_both_stores! {
     }
     trust {
         a_liar_that_is_alone_deletes_nothing_and_is_asked_again
+        doubtful_blocks_are_asked_about_together_and_in_turn_with_new_ones
         a_liar_that_leaves_out_one_contract_deletes_nothing
         one_liar_of_two_changes_nothing_and_is_named
         a_liar_of_two_does_not_stop_the_head
@@ -215,6 +216,8 @@ on_both_stores! {
         a_bloom_of_one_endpoint_hides_nothing
         receipts_that_contradict_their_header_verify_nothing
         what_the_head_has_stored_is_looked_at_in_full
+        a_liar_that_is_alone_at_the_head_is_found_by_a_sample
+        doubtful_blocks_and_segments_are_verified_in_turn
     }
     once {
         a_range_under_way_when_a_source_leaves_is_announced_once

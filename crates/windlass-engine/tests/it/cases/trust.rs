@@ -67,6 +67,23 @@ pub(super) async fn a_liar_that_is_alone_deletes_nothing_and_is_asked_again(kind
     stage.assert_complete(&Orders::default()).await;
 }
 
+/// A liar that made many blocks doubtful does not hold up those that become final, nor the
+/// doubtful ones each other.
+pub(super) async fn doubtful_blocks_are_asked_about_together_and_in_turn_with_new_ones(kind: Kind) {
+    let (stage, mut collector) = backfilled(kind).await;
+    stage.reader.tamper(nothing_final);
+    collector.settle().await;
+    assert_eq!(stage.doubts().await.count(), HEAD - 3);
+    stage.clock.advance_ms(60_000);
+    stage.mine_up_to(HEAD + 10);
+    let looked = collector.settle().await.into_iter().filter_map(|did| match did {
+        Followed::Rechecked { blocks, .. } => Some(blocks),
+        _ => None,
+    });
+    assert_eq!(looked.collect::<Vec<_>>(), [16, 10, 16, 16, 16, 16, 16, 1]);
+    assert!(stage.doubts().await.blocks.iter().all(|block| block.tries == 2));
+}
+
 pub(super) async fn a_liar_that_leaves_out_one_contract_deletes_nothing(kind: Kind) {
     let stage = Stage::new(kind, 3).await;
     for number in 1..=HEAD {

@@ -52,6 +52,14 @@ async fn verify(collector: &Collector, seed: u64) -> (u64, Verifier) {
     panic!("there is no end");
 }
 
+/// Follows the head up to a block, one block after the other.
+async fn follow(stage: &Stage, collector: &mut Collector, to: u64) {
+    for head in stage.chain.head() + 1..=to {
+        stage.mine_up_to(head);
+        collector.settle().await;
+    }
+}
+
 /// Another endpoint of the same chain.
 fn another(stage: &Stage) -> Arc<Scripted> {
     Arc::new(Scripted::new(Arc::new(Endpoint::new(stage.chain.clone(), 0))))
@@ -407,11 +415,52 @@ pub(super) async fn what_the_head_has_stored_is_looked_at_in_full(kind: Kind) {
     let orders = orders(VerifyMode::Full);
     let mut collector = collected(&stage, &orders, stage.reader.clone()).await;
     stage.reader.tamper(with_altered_data(HEAD + 1..HEAD + 100));
-    for head in HEAD + 1..=HEAD + 10 {
-        stage.mine_up_to(head);
-        collector.settle().await;
-    }
+    follow(&stage, &mut collector, HEAD + 10).await;
     stage.reader.tell_receipts();
     assert_eq!(verify(&collector, 1).await.0, 7, "those that are final");
     assert_eq!(stage.verified().await.full.count(), HEAD + 8);
+}
+
+/// It says the same when it is asked again: only receipts show it. One false block that a sample
+/// has found is enough to look at all around it.
+pub(super) async fn a_liar_that_is_alone_at_the_head_is_found_by_a_sample(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let orders = orders(VerifyMode::Sample);
+    let mut collector = collected(&stage, &orders, stage.reader.clone()).await;
+    verify(&collector, 1).await.1.release().await;
+    stage.reader.tamper(with_altered_data(HEAD + 1..HEAD + 1_000));
+    follow(&stage, &mut collector, HEAD + 240).await;
+    stage.reader.tell_receipts();
+    assert_eq!(verify(&collector, 1).await.0, 237, "those that are final");
+    let record = stage.verified().await;
+    assert_eq!((record.sampled.count(), record.doubts.count()), (HEAD + 238, 0));
+    assert_eq!(record.doubts.false_endpoints.len(), 1);
+    follow(&stage, &mut collector, HEAD + 300).await;
+    assert_eq!(verify(&collector, 1).await.0, 0, "it is waited for more blocks");
+    assert_eq!(stage.verified().await.sampled.count(), HEAD + 238);
+}
+
+/// Many doubtful blocks do not hold up what was not verified yet.
+pub(super) async fn doubtful_blocks_and_segments_are_verified_in_turn(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let (liar, honest) = (another(&stage), another(&stage));
+    liar.tamper(with_altered_data(50..90));
+    let panel = Arc::new(Panel::new(vec![liar, honest]));
+    let orders = orders(VerifyMode::Full);
+    let collector = collected(&stage, &orders, panel).await;
+    let mut verifier = Verifier::new(collector.chain.clone(), 1);
+    while stage.verified().await.doubts.count() < 40 {
+        verifier.step().await.expect("a step");
+    }
+    stage.clock.advance_ms(60_000);
+    let mut did = Vec::new();
+    for _ in 0..6 {
+        did.push(match verifier.step().await.expect("a step") {
+            VerifyStep::AskedAgain { blocks, .. } => ("again", blocks),
+            VerifyStep::Looked { blocks, .. } => ("looked", blocks.count()),
+            step => panic!("{step:?}"),
+        });
+    }
+    let looked = ("looked", 100);
+    assert_eq!(did, [("again", 16), looked, ("again", 16), looked, ("again", 8), looked]);
 }

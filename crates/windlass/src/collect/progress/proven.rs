@@ -16,11 +16,12 @@ const NEWS_MS: i64 = 24 * 3_600 * 1_000;
 pub(crate) struct ProvenView {
     /// From the first block to the last final one that was followed.
     pub(crate) total_blocks: u64,
-    /// Followed at the head, each header and logs by its hash, and looked at again once final.
+    /// Followed at the head, each header and logs by its hash, and held against what every other
+    /// endpoint says once they were final.
     pub(crate) head_blocks: u64,
-    /// Backfilled, and headers of some blocks of each segment fit what is stored.
+    /// Headers of some blocks of each segment fit what is stored.
     pub(crate) sampled_blocks: u64,
-    /// Backfilled, and every header and all logs fit what is stored.
+    /// Every header and all logs fit what is stored.
     pub(crate) full_blocks: u64,
     /// Nobody can tell whether what is stored is right.
     pub(crate) doubtful_blocks: u64,
@@ -45,6 +46,9 @@ pub(super) struct Trust {
     pub(super) followed: Option<u64>,
     /// The last block that was looked at again.
     pub(super) rechecked: Option<u64>,
+    /// Whether the chain has one endpoint only: then what the head has stored was held against
+    /// nothing but the word of who told it.
+    pub(super) has_one_endpoint: bool,
 }
 
 impl Trust {
@@ -53,9 +57,10 @@ impl Trust {
         doubts: Doubts,
         plan: &Plan,
         (followed, rechecked): (Option<u64>, Option<u64>),
+        has_one_endpoint: bool,
     ) -> Self {
         let head_from = plan.collected().filter_map(|(_, source)| source.head_from).max();
-        Self { verified, doubts, head_from, followed, rechecked }
+        Self { verified, doubts, head_from, followed, rechecked, has_one_endpoint }
     }
 
     /// What is proven from a block on.
@@ -77,11 +82,13 @@ impl Trust {
         };
         let head_to = self.rechecked.map_or(0, |rechecked| rechecked.min(blocks.to));
         let head = self.head_from.map(|from| BlockRange { from: from.max(blocks.from), to: head_to });
-        let head = head.filter(|head| head.from <= head.to).map_or(BlockSet::EMPTY, BlockSet::from);
+        let head = head.filter(|head| head.from <= head.to && !self.has_one_endpoint);
+        let head = head.map_or(BlockSet::EMPTY, BlockSet::from).minus(&self.verified.full);
+        let sampled = self.verified.sampled.minus(&head);
         Some(ProvenView {
             total_blocks: blocks.count(),
-            head_blocks: within(&head).minus(&self.verified.full).count(),
-            sampled_blocks: within(&self.verified.sampled).count(),
+            head_blocks: within(&head).count(),
+            sampled_blocks: within(&sampled).count(),
             full_blocks: within(&self.verified.full).count(),
             doubtful_blocks: doubtful.count(),
         })
@@ -142,6 +149,22 @@ mod tests {
         assert_eq!((trust.proven(None), trust.proven(Some(200))), (None, None));
     }
 
+    /// Its own word again is no proof; what was verified is.
+    #[test]
+    fn what_the_head_has_from_one_endpoint_is_proven_only_where_it_was_verified() {
+        let verified = Verified { sampled: BlockSet::from(range(0, 99)), ..Verified::default() };
+        let (head_from, followed, rechecked) = (Some(90), Some(109), Some(109));
+        let mut trust =
+            Trust { verified, head_from, followed, rechecked, has_one_endpoint: true, ..Trust::default() };
+        let counts = |trust: &Trust| {
+            let all = trust.proven(Some(10)).expect("something");
+            (all.head_blocks, all.sampled_blocks, all.percent())
+        };
+        assert_eq!(counts(&trust), (0, 90, Some(90.0)));
+        trust.has_one_endpoint = false;
+        assert_eq!(counts(&trust), (20, 80, Some(100.0)), "no block is counted twice");
+    }
+
     #[test]
     fn what_is_in_doubt_is_not_proven() {
         let doubt = |number| DoubtfulBlock {
@@ -153,8 +176,8 @@ mod tests {
         };
         let doubts = Doubts { blocks: vec![doubt(7), doubt(30), doubt(99)], ..Doubts::default() };
         let verified = Verified { sampled: BlockSet::from(range(0, 49)), ..Verified::default() };
-        let trust =
-            Trust { verified, doubts, head_from: Some(90), followed: Some(109), rechecked: Some(104) };
+        let (head_from, followed, rechecked) = (Some(90), Some(109), Some(104));
+        let trust = Trust { verified, doubts, head_from, followed, rechecked, has_one_endpoint: false };
         let all = trust.proven(Some(10)).expect("something");
         assert_eq!((all.head_blocks, all.sampled_blocks, all.doubtful_blocks), (14, 39, 2));
     }

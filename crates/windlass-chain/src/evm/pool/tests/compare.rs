@@ -212,3 +212,32 @@ async fn an_endpoint_that_keeps_failing_at_logs_is_set_aside_for_them() {
     let answers = pool.logs_from_each(span, &LogFilter::default()).await;
     assert!(answers.iter().all(|one| one.answer.is_ok()));
 }
+
+/// One that fails now and then is heard again soon; one that is gone is asked ever more seldom.
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_that_answered_since_is_set_aside_for_a_moment_only() {
+    let (pool, fakes) = pool(2);
+    let span = LogSpan::Range(BLOCKS);
+    let hears_both = async || {
+        let answers = pool.logs_from_each(span, &LogFilter::default()).await;
+        answers.iter().all(|one| one.answer.is_ok())
+    };
+    for _ in 0..5 {
+        fakes[0].manner().fault = Some(Fault::SilentAboutLogs);
+        for _ in 0..3 {
+            assert!(!hears_both().await);
+        }
+        fakes[0].manner().fault = None;
+        assert!(!hears_both().await, "it is set aside");
+        advance(Duration::from_secs(1)).await;
+        assert!(hears_both().await, "for a second");
+    }
+    fakes[0].manner().fault = Some(Fault::SilentAboutLogs);
+    let (asked, began) = (fakes[0].asked(), Instant::now());
+    while began.elapsed() < Duration::from_secs(600) {
+        hears_both().await;
+        advance(Duration::from_millis(500)).await;
+    }
+    let times = fakes[0].asked() - asked;
+    assert!((15..60).contains(&times), "{times}");
+}
