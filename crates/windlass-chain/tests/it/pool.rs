@@ -265,6 +265,23 @@ async fn times_of_logs_pass_a_rate_limit() {
     assert_eq!(logs, times);
 }
 
+/// Every endpoint's logs get their times from itself; one whose connections break now and then is
+/// heard all the same, and not asked for its logs again.
+#[tokio::test]
+async fn times_of_each_endpoints_logs_are_its_own() {
+    let good = serve_node(node(), "latency=20ms..60ms").await;
+    let flaky =
+        serve_node(node(), "latency=20ms..60ms,rate=100:20,reset=0.01@eth_getBlockByHash,nologtime=1").await;
+    let pool = pool_of(&[&good, &flaky], PoolOptions::default());
+    let span = LogSpan::Range(BlockRange { from: 1, to: 150 });
+    let filter = all_its_logs();
+    let asked = tokio::time::timeout(FAR_TOO_LONG, pool.logs_from_each(span, &filter));
+    let [of_good, of_flaky] = <[_; 2]>::try_from(asked.await.expect("in time")).expect("two");
+    assert_eq!(of_good.answer.expect("logs"), of_flaky.answer.expect("logs"));
+    assert_eq!((flaky.calls("eth_getLogs"), good.calls("eth_getBlockByHash")), (1, 0));
+    assert!(flaky.calls("eth_getBlockByHash") >= 150);
+}
+
 /// One of two has the header and no logs of it yet: the other's are taken, and it is named.
 #[tokio::test]
 async fn an_endpoint_without_the_logs_that_a_bloom_has_is_set_aside_for_logs() {

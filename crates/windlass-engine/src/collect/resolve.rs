@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use futures_util::{StreamExt, stream};
+use futures_util::future::join_all;
 use tokio::time::Instant;
 use windlass_core::commit::Write;
 use windlass_core::event::LogEvent;
@@ -23,7 +23,7 @@ use super::mend::Mend;
 use super::routing::Routing;
 
 /// So many blocks are asked about at once.
-const BLOCKS_AT_ONCE: usize = 4;
+pub(super) const BLOCKS_AT_ONCE: usize = 16;
 
 /// What becomes of a block that endpoints do not answer about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,19 +83,21 @@ impl<'a> BlockResolver<'a> {
         limit: Duration,
     ) -> Result<(Vec<Write>, Option<u64>), CollectError> {
         let (began, mut writes) = (Instant::now(), Vec::new());
-        let asked: Vec<_> = numbers.iter().map(|number| self.judge(*number)).collect();
-        let mut asked = stream::iter(asked).buffered(BLOCKS_AT_ONCE);
-        for (number, next) in numbers.iter().zip(numbers.iter().skip(1).map(Some).chain([None])) {
-            let Some(judged) = asked.next().await else { break };
-            match (self.take(*number, judged, doubts).await, unanswered) {
-                (Err(CollectError::Chain(_)), Unanswered::Doubt) => {
-                    self.doubt(*number, Doubt::NoAnswer, doubts);
-                }
-                (Err(CollectError::Chain(_)), Unanswered::Postpone) => doubts.postpone(*number, self.now),
-                (mends, _) => writes.extend(mends?),
+        for some in numbers.chunks(BLOCKS_AT_ONCE) {
+            if some.first() != numbers.first() && began.elapsed() >= limit {
+                return Ok((writes, some.first().copied()));
             }
-            if let Some(next) = next.filter(|_| began.elapsed() >= limit) {
-                return Ok((writes, Some(*next)));
+            // All have their answers before one is taken: what is half done may hold a connection
+            // that taking one would wait for.
+            let judged = join_all(some.iter().map(|number| self.judge(*number))).await;
+            for (number, judged) in some.iter().zip(judged) {
+                match (self.take(*number, judged, doubts).await, unanswered) {
+                    (Err(CollectError::Chain(_)), Unanswered::Doubt) => {
+                        self.doubt(*number, Doubt::NoAnswer, doubts);
+                    }
+                    (Err(CollectError::Chain(_)), Unanswered::Postpone) => doubts.postpone(*number, self.now),
+                    (mends, _) => writes.extend(mends?),
+                }
             }
         }
         Ok((writes, None))
@@ -208,7 +210,7 @@ fn fault(number: u64, truth: &[LogEvent], answer: &[LogEvent]) -> Option<AnswerF
 }
 
 /// Whether endpoints were only not there: then nobody was heard, and nothing is in doubt.
-const fn is_passing(error: &ChainError) -> bool {
+pub(super) const fn is_passing(error: &ChainError) -> bool {
     matches!(
         error.kind,
         ChainErrorKind::Unreachable | ChainErrorKind::RateLimited | ChainErrorKind::UnknownBlock

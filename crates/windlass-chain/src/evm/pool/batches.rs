@@ -97,10 +97,21 @@ impl Inner {
         place: usize,
         mut given: GivenLogs,
     ) -> Result<Vec<LogEvent>, ChainError> {
-        let mut headers = Vec::with_capacity(given.without_time.len());
-        for blocks in given.without_time.chunks(self.members[place].batch_size()) {
-            let question = AskHeadersOfBlocks { blocks };
-            headers.extend(self.ask_member(&question, self.turn_at(place)).await?);
+        let (mut headers, mut failures) = (Vec::with_capacity(given.without_time.len()), 0);
+        while let Some(rest) = given.without_time.get(headers.len()..).filter(|rest| !rest.is_empty()) {
+            let blocks = &rest[..rest.len().min(self.members[place].batch_size())];
+            match self.ask_member(&AskHeadersOfBlocks { blocks }, self.turn_at(place)).await {
+                Ok(more) => {
+                    failures = 0;
+                    headers.extend(more);
+                }
+                // The logs are here already.
+                Err(error) if failures < MAX_FAILURES && may_pass(&error, true) => {
+                    failures += 1;
+                    self.pause_after(&error).await;
+                }
+                Err(error) => return Err(error),
+            }
         }
         given.set_times(&headers);
         Ok(given.logs)

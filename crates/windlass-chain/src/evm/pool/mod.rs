@@ -50,6 +50,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use futures_util::future::join_all;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use windlass_core::chain::{Address, BlockHeader, BlockRef, Bytes, ChainId};
@@ -224,17 +225,17 @@ impl ChainReader for EvmPool {
     }
 
     async fn logs_from_each(&self, span: LogSpan, filter: &LogFilter) -> Vec<EndpointAnswer<Vec<LogEvent>>> {
-        let mut answers = Vec::new();
-        for EndpointAnswer { endpoint, answer } in self.inner.ask_each(&AskLogs { span, filter }).await {
+        let answers = self.inner.ask_each(&AskLogs { span, filter }).await;
+        let timed = answers.into_iter().map(async |EndpointAnswer { endpoint, answer }| {
             let place = self.inner.members.iter().position(|member| member.name == endpoint);
             let answer = match (answer, place) {
                 (Ok(given), Some(place)) => self.inner.with_times_of(place, given).await,
                 (Ok(given), None) => self.inner.with_times(given).await,
                 (Err(error), _) => Err(error),
             };
-            answers.push(EndpointAnswer { endpoint, answer });
-        }
-        answers
+            EndpointAnswer { endpoint, answer }
+        });
+        join_all(timed).await
     }
 
     async fn receipts_from_each(&self, block: &BlockHeader) -> Vec<EndpointAnswer<Option<Receipts>>> {

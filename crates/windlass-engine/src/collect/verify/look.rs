@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use futures_util::{StreamExt, stream};
 use windlass_core::bloom::BloomFit;
 use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
@@ -18,7 +19,7 @@ use crate::collect::block_logs;
 use crate::collect::error::CollectError;
 use crate::collect::evidence::StoredBlock;
 use crate::collect::reread::unknown_final;
-use crate::collect::resolve::BlockResolver;
+use crate::collect::resolve::{BLOCKS_AT_ONCE, BlockResolver, is_passing};
 use crate::collect::routing::Routing;
 
 /// Of a sampled segment so many blocks with rows are held against all of their logs, and so
@@ -26,6 +27,8 @@ use crate::collect::routing::Routing;
 const WHOLE_BLOCKS: usize = 6;
 /// So many suspicious blocks are settled in one step; a segment with more is collected again.
 const MAX_RESOLVED_BLOCKS: usize = 20;
+/// How often a block is asked about while endpoints fail.
+const MAX_TRIES: u32 = 3;
 
 /// What a header says about what is stored of its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,17 +113,23 @@ impl Verifier {
     ) -> Result<Vec<u64>, CollectError> {
         let headers = self.reader.headers(numbers).await?;
         let stored = self.stored_blocks(routing, numbers).await?;
-        let (mut suspicious, mut whole, mut room) = (Vec::new(), Vec::new(), Vec::new());
+        let mut findings = Vec::with_capacity(numbers.len());
         for (number, header) in numbers.iter().zip(headers) {
-            let header = header.ok_or_else(|| unknown_final(*number))?;
-            let block = &stored[number];
-            // A header that does not hash to its hash may be made up, times and bloom with it.
-            if !header.is_hash_proven && !self.is_confirmed(&header).await? {
-                suspicious.push(*number);
-                continue;
-            }
-            match self.finding(routing, &header, block) {
-                Finding::Contradicts => suspicious.push(*number),
+            let (header, block) = (header.ok_or_else(|| unknown_final(*number))?, &stored[number]);
+            findings.push(async move {
+                // A header that does not hash to its hash may be made up, times and bloom with it.
+                let is_right = header.is_hash_proven || self.is_confirmed(&header).await?;
+                let finding =
+                    if is_right { self.finding(routing, &header, block) } else { Finding::Contradicts };
+                Ok::<_, CollectError>((header, block, finding))
+            });
+        }
+        let mut findings = stream::iter(findings).buffered(BLOCKS_AT_ONCE);
+        let (mut suspicious, mut whole, mut room) = (Vec::new(), Vec::new(), Vec::new());
+        while let Some(found) = findings.next().await {
+            let (header, block, finding) = found?;
+            match finding {
+                Finding::Contradicts => suspicious.push(header.block.number),
                 Finding::MayHaveMore => room.push((header, block)),
                 Finding::Fits if !block.is_empty() => whole.push((header, block)),
                 Finding::Fits => {}
@@ -130,9 +139,18 @@ impl Verifier {
             sample::draw(&mut whole, WHOLE_BLOCKS, self.seed);
             sample::draw(&mut room, WHOLE_BLOCKS, self.seed);
         }
-        for (header, block) in whole.into_iter().chain(room) {
-            if !self.is_whole(routing, &header, block).await? {
-                suspicious.push(header.block.number);
+        let checks: Vec<_> = whole
+            .into_iter()
+            .chain(room)
+            .map(|(header, block)| async move {
+                Ok::<_, CollectError>((header.block.number, self.is_whole(routing, &header, block).await?))
+            })
+            .collect();
+        let mut checks = stream::iter(checks).buffered(BLOCKS_AT_ONCE);
+        while let Some(checked) = checks.next().await {
+            let (number, is_whole) = checked?;
+            if !is_whole {
+                suspicious.push(number);
             }
         }
         suspicious.sort_unstable();
@@ -140,7 +158,17 @@ impl Verifier {
     }
 
     /// Whether every endpoint has this very header.
-    async fn is_confirmed(&self, header: &Header) -> Result<bool, CollectError> {
+    async fn is_confirmed(&self, header: &Header) -> Result<bool, ChainError> {
+        let mut tries = 1;
+        loop {
+            match self.is_told_by_all(header).await {
+                Err(error) if is_passing(&error) && tries < MAX_TRIES => tries += 1,
+                told => return told,
+            }
+        }
+    }
+
+    async fn is_told_by_all(&self, header: &Header) -> Result<bool, ChainError> {
         let (mut heard, mut failed) = (0, None);
         for one in self.reader.header_from_each(BlockTag::Number(header.block.number)).await {
             match one.answer {
@@ -150,7 +178,7 @@ impl Verifier {
             }
         }
         match failed.filter(|_| heard < 2) {
-            Some(error) => Err(error.into()),
+            Some(error) => Err(error),
             None => Ok(true),
         }
     }
@@ -186,14 +214,29 @@ impl Verifier {
         routing: &Routing,
         header: &Header,
         stored: &StoredBlock,
-    ) -> Result<bool, CollectError> {
+    ) -> Result<bool, ChainError> {
+        let mut tries = 1;
+        loop {
+            match self.is_told_as_stored(routing, header, stored).await {
+                Err(error) if is_passing(&error) && tries < MAX_TRIES => tries += 1,
+                told => return told,
+            }
+        }
+    }
+
+    async fn is_told_as_stored(
+        &self,
+        routing: &Routing,
+        header: &Header,
+        stored: &StoredBlock,
+    ) -> Result<bool, ChainError> {
         let has_proven_receipts = self.chain.has_proven_receipts.load(Ordering::Relaxed);
         let given = match self.proven_logs(header).await {
             ReceiptLogs::Proven(logs) => Some(logs),
             ReceiptLogs::Mismatched if has_proven_receipts => None,
             // Nobody knows yet whether receipts of this chain hash to their roots at all.
             ReceiptLogs::Mismatched if !self.insists() && !self.ignores_receipts() => {
-                return Err(mismatch(header.block.number).into());
+                return Err(mismatch(header.block.number));
             }
             ReceiptLogs::Mismatched => {
                 self.ignores_receipts.store(true, Ordering::Relaxed);
@@ -235,7 +278,7 @@ impl Verifier {
 
     /// All logs of a block, as the endpoints have them; `None` where they do not give its bloom or
     /// are not alike. Where there are several endpoints, one alone proves nothing.
-    async fn given_logs(&self, header: &Header) -> Result<Option<Vec<LogEvent>>, CollectError> {
+    async fn given_logs(&self, header: &Header) -> Result<Option<Vec<LogEvent>>, ChainError> {
         let (all, span) = (LogFilter::default(), LogSpan::Block(header.block.block_ref()));
         let (mut failed, mut given): (Option<ChainError>, Vec<Vec<LogEvent>>) = (None, Vec::new());
         for one in self.reader.logs_from_each(span, &all).await {
@@ -246,7 +289,7 @@ impl Verifier {
             }
         }
         if let Some(error) = failed.filter(|_| given.len() < 2) {
-            return Err(error.into());
+            return Err(error);
         }
         let is_lacking = |logs: &Vec<LogEvent>| BloomFit::of(&header.logs_bloom, logs) == BloomFit::Lacking;
         let is_alike = given.windows(2).all(|pair| pair[0] == pair[1]);

@@ -11,7 +11,7 @@ use super::{FULL_BLOCKS, LONGEST_WAIT, Step, Verifier, VerifyMode, VerifyStep};
 use crate::collect::compare;
 use crate::collect::error::CollectError;
 use crate::collect::reread::{MAX_UNHEARD_TIME, Reread};
-use crate::collect::resolve::BlockResolver;
+use crate::collect::resolve::{BlockResolver, Unanswered};
 use crate::collect::routing::Routing;
 
 /// At most this many blocks in one step.
@@ -45,7 +45,11 @@ impl Verifier {
         if is_alone {
             // One that has told it once tells it again: every block is looked at whole.
             let numbers: Vec<u64> = (piece.from..=piece.to).collect();
-            differing.extend(self.suspicious(&routing, &numbers, VerifyMode::Full).await?);
+            match self.suspicious(&routing, &numbers, VerifyMode::Full).await {
+                // The other was waited for long enough.
+                Err(CollectError::Chain(_)) if read.unheard.is_some() => {}
+                suspicious => differing.extend(suspicious?),
+            }
         }
         self.piece_blocks = self.piece_blocks.saturating_mul(2);
         // What is too much for one step is left to the next one.
@@ -60,7 +64,7 @@ impl Verifier {
         let mut resolver = BlockResolver::new(&chain, &self.reader, &routing, "verify").await?;
         let numbers: Vec<u64> = differing.iter().copied().collect();
         let (writes, _) =
-            resolver.resolve_all(&numbers, &mut step.record.doubts, self.unanswered(), Duration::MAX).await?;
+            resolver.resolve_all(&numbers, &mut step.record.doubts, Unanswered::Doubt, Duration::MAX).await?;
         resolver.name_false_ranges(piece, &mut step.record.doubts).await;
         let mended = resolver.finish();
         step.record.suspect.remove(piece);
