@@ -236,3 +236,27 @@ impl<'de> Visitor<'de> for BatchVisitor {
 
 /// How a batch is called in errors.
 const METHOD: &str = "a batch of eth_getBlockByNumber";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A message that was cut by chance does not make all messages short for ever, and a limit
+    /// that is real is not run into all the time.
+    #[test]
+    fn longer_messages_are_tried_again_after_many_that_were_answered() {
+        let size = BatchSize::default();
+        for calls in [100, 50, 25] {
+            size.refused(calls);
+        }
+        assert_eq!(size.get(), 12);
+        let mut sizes = vec![12];
+        for _ in 0..4 * MESSAGES_PER_TRIAL {
+            size.answered(size.get());
+            if sizes.last() != Some(&size.get()) {
+                sizes.push(size.get());
+            }
+        }
+        assert_eq!(sizes, [12, 24, 48, MAX_BATCH_CALLS]);
+    }
+}

@@ -1,6 +1,7 @@
 //! Logs that come late: blocks that are seen before their logs, and events that are
 //! wanted only after their blocks have passed.
 
+use alloy_primitives::Bloom;
 use windlass_core::error::RetryAdvice;
 use windlass_core::finality::Finality;
 use windlass_core::range::BlockRange;
@@ -10,7 +11,7 @@ use windlass_engine::collect::audit::Audit;
 use windlass_engine::collect::head::Followed;
 
 use super::stage::{Orders, Stage, fee, from_block, with_finality};
-use crate::collect::chain::COLLECTORS;
+use crate::collect::chain::{COLLECTORS, SimChain};
 use crate::database::Kind;
 
 pub(super) async fn logs_that_come_late_appear_once_their_block_is_final_by_tag(kind: Kind) {
@@ -155,4 +156,42 @@ pub(super) async fn an_event_that_is_wanted_later_is_collected_from_its_first_bl
         values: vec![Value::Integer(i64::try_from(first).expect("small"))],
     };
     assert_eq!(stage.rows_where(vec![since]).await.len(), 121, "also those that lie long back");
+}
+
+/// Blocks whose blooms exclude the filter are not asked for logs, until one of them has some. A
+/// process that dies right after it stored that block has not forgotten it.
+pub(super) async fn that_blooms_lack_logs_is_stored_with_the_block_that_shows_it(kind: Kind) {
+    let stage = Stage::of(kind, SimChain::with_id(0, 3, 5)).await;
+    let orders = Orders::default();
+    let mut collector = stage.collector("a", &orders);
+    stage.mine_up_to(5);
+    for head in 5..=60 {
+        stage.mine_up_to(head);
+        collector.settle().await;
+    }
+    stage.reader.tamper_headers(|mut header| {
+        if header.block.number > 60 {
+            *header.logs_bloom = Bloom::ZERO;
+        }
+        header
+    });
+    for head in 61..=63 {
+        stage.mine_up_to(head);
+        collector.settle().await;
+    }
+    stage.mine_up_to(64);
+    while collector.follow().await == Followed::Idle {}
+    let stored = async |from: u64| {
+        let blocks = stage.fees().await.into_iter().map(|(block, _)| block);
+        blocks.filter(|block| *block > from).collect::<Vec<_>>()
+    };
+    assert_eq!(stored(60).await, [64], "one block in 64 is asked for its logs all the same");
+    drop(collector);
+    stage.clock.advance_ms(600_000);
+    let mut next = stage.collector("b", &orders);
+    for head in 65..=70 {
+        stage.mine_up_to(head);
+        while next.follow().await == Followed::Idle {}
+    }
+    assert_eq!(stored(64).await, [65, 66, 67, 68, 69, 70]);
 }

@@ -137,6 +137,7 @@ on_both_stores! {
         logs_that_come_late_appear_once_their_block_is_final_by_tag
         logs_that_come_late_appear_once_their_block_is_final_by_depth
         an_empty_answer_is_not_believed_where_the_bloom_speaks_against_it
+        that_blooms_lack_logs_is_stored_with_the_block_that_shows_it
         the_second_look_begins_well_below_the_head
         what_a_range_missed_near_the_head_is_found_by_the_second_look
         what_a_range_missed_for_one_who_joined_later_is_found_too
@@ -218,6 +219,7 @@ on_both_stores! {
         what_the_head_has_stored_is_looked_at_in_full
         a_liar_that_is_alone_at_the_head_is_found_by_a_sample
         doubtful_blocks_and_segments_are_verified_in_turn
+        mending_is_not_of_the_share
     }
     once {
         a_range_under_way_when_a_source_leaves_is_announced_once

@@ -464,3 +464,18 @@ pub(super) async fn doubtful_blocks_and_segments_are_verified_in_turn(kind: Kind
     let looked = ("looked", 100);
     assert_eq!(did, [("again", 16), looked, ("again", 16), looked, ("again", 8), looked]);
 }
+
+/// What is false is mended whatever the share, and what that takes is not taken from the share.
+pub(super) async fn mending_is_not_of_the_share(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let (liar, honest) = (another(&stage), another(&stage));
+    liar.tamper(in_past(|log| (!(50..300).contains(&log.block.number)).then_some(log)));
+    let panel = Arc::new(Panel::new(vec![liar, honest]));
+    let verify_options = VerifyOptions { mode: VerifyMode::Sample, share_ppm: 0 };
+    let orders = Orders { verify: verify_options, ..Orders::default() };
+    let collector = collected(&stage, &orders, panel).await;
+    let (mended, verifier) = verify(&collector, 3).await;
+    assert!(mended > 0 && verifier.requests() > 256, "{mended}, {}", verifier.requests());
+    stage.assert_complete(&orders).await;
+    assert_eq!(stage.verified().await.sampled.count(), LAST + 1, "all of it is verified in the end");
+}
