@@ -26,9 +26,9 @@ const MAX_ROUNDS: u32 = 3;
 const LONG_WAIT: Duration = Duration::from_secs(1);
 
 /// What became of a question put to one member. The turn is over when this is settled.
-struct Outcome<'a, A> {
-    turn: Turn<'a>,
-    result: Result<A, Failure>,
+pub(super) struct Outcome<'a, A> {
+    pub(super) turn: Turn<'a>,
+    pub(super) result: Result<A, Failure>,
 }
 
 impl Inner {
@@ -145,7 +145,7 @@ impl Inner {
 
     /// Puts the question when the member's rate allows; then it may take no longer than this. The
     /// turn begins then: waiting for the rate says nothing about the endpoint.
-    async fn put_within<'a, Q: Question>(
+    pub(super) async fn put_within<'a, Q: Question>(
         &self,
         limit: Option<Duration>,
         question: &Q,
@@ -173,7 +173,7 @@ impl Inner {
 
     /// Puts the question. It is given up when the endpoint seems to hang, where that can be
     /// told: it can be asked again, and whatever waits for it goes on.
-    async fn in_time<Q: Question>(
+    pub(super) async fn in_time<Q: Question>(
         &self,
         limit: Option<Duration>,
         question: &Q,
@@ -236,7 +236,7 @@ impl Inner {
     }
 
     /// Draws the conclusions about the member that was asked.
-    fn settle<Q: Question>(&self, question: &Q, outcome: &Outcome<'_, Q::Answer>) {
+    pub(super) fn settle<Q: Question>(&self, question: &Q, outcome: &Outcome<'_, Q::Answer>) {
         let (place, began) = (outcome.turn.place, outcome.turn.began);
         let (member, now) = (&self.members[place], Instant::now());
         let answer = match &outcome.result {
@@ -269,29 +269,6 @@ impl Inner {
         if !stays {
             knowledge.favourite = Some(place);
         }
-    }
-
-    /// Puts the question to one member and nobody else, and gives its answer or error. What takes
-    /// far longer than usual is not waited for: it is compared with those that are there.
-    pub(super) async fn ask_member<Q: Question>(
-        &self,
-        question: &Q,
-        turn: Turn<'_>,
-    ) -> Result<Q::Answer, ChainError> {
-        let limit = self.hedges().compared_within(question.kind());
-        self.ask_member_within(limit, question, turn).await
-    }
-
-    /// The same, where it is waited for no longer than this.
-    pub(super) async fn ask_member_within<Q: Question>(
-        &self,
-        limit: Duration,
-        question: &Q,
-        turn: Turn<'_>,
-    ) -> Result<Q::Answer, ChainError> {
-        let outcome = self.put_within(Some(limit), question, turn, &OnceLock::new()).await;
-        self.settle(question, &outcome);
-        outcome.result.map_err(ChainError::from)
     }
 
     /// Whether headers of this chain are known to hash to their hashes. Chains that make their

@@ -100,7 +100,7 @@ impl Inner {
         let (mut headers, mut failures) = (Vec::with_capacity(given.without_time.len()), 0);
         while let Some(rest) = given.without_time.get(headers.len()..).filter(|rest| !rest.is_empty()) {
             let blocks = &rest[..rest.len().min(self.members[place].batch_size())];
-            match self.ask_member(&AskHeadersOfBlocks { blocks }, self.turn_at(place)).await {
+            match self.ask_member(&AskHeadersOfBlocks { blocks }, place).await {
                 Ok(more) => {
                     failures = 0;
                     headers.extend(more);

@@ -5,7 +5,7 @@
 //! proven false, all are asked: callers check every answer anyway. A question whose false answers
 //! show is put to it as well when nobody else has answered in time.
 
-use std::sync::PoisonError;
+use std::sync::{OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -17,8 +17,10 @@ use windlass_core::reader::{
 };
 
 use super::Inner;
+use super::ask::Outcome;
 use super::health::LeftOut;
 use super::log_question::AskLogs;
+use super::pick::Turn;
 use super::question::{AskHeader, Kind, Question};
 
 /// At most so many endpoints are compared.
@@ -145,11 +147,50 @@ impl Inner {
                     Err(ChainError::new(left.kind, format!("{} is left out for now", member.name)))
                 }
                 (None, Some(why)) => Err(ChainError::new(ChainErrorKind::Unreachable, why)),
-                (None, None) => self.ask_member(question, self.turn_at(place)).await,
+                (None, None) => self.ask_member(question, place).await,
             };
             EndpointAnswer { endpoint: member.name.clone(), answer }
         });
         join_all(asked.collect::<Vec<_>>()).await
+    }
+
+    /// Puts the question to one member and nobody else, and gives its answer or error. What takes
+    /// far longer than usual is not waited for: it is compared with those that are there.
+    ///
+    /// Nobody waits for comparisons: they wait for the member's rate behind all others, and have a
+    /// turn only then, so that they keep no other question from one. News of the chain's end are
+    /// few, and go first.
+    pub(super) async fn ask_member<Q: Question>(
+        &self,
+        question: &Q,
+        place: usize,
+    ) -> Result<Q::Answer, ChainError> {
+        let is_of_end = question.kind() == Kind::Head && question.needs().is_none();
+        self.members[place].wait_for_rate(is_of_end, question.calls()).await?;
+        let limit = self.hedges().compared_within(question.kind());
+        let turn = self.turn_at(place);
+        let result = self.in_time(Some(limit), question, turn.member()).await;
+        self.conclude(question, Outcome { turn, result })
+    }
+
+    /// The same for a turn that there is, where it is waited for no longer than this.
+    pub(super) async fn ask_member_within<Q: Question>(
+        &self,
+        limit: Duration,
+        question: &Q,
+        turn: Turn<'_>,
+    ) -> Result<Q::Answer, ChainError> {
+        let outcome = self.put_within(Some(limit), question, turn, &OnceLock::new()).await;
+        self.conclude(question, outcome)
+    }
+
+    fn conclude<Q: Question>(
+        &self,
+        question: &Q,
+        outcome: Outcome<'_, Q::Answer>,
+    ) -> Result<Q::Answer, ChainError> {
+        self.settle(question, &outcome);
+        outcome.result.map_err(ChainError::from)
     }
 
     /// Endpoints said that a block has no wanted logs, and another has some. That alone proves
@@ -173,9 +214,9 @@ impl Inner {
             return;
         }
         let header = AskHeader { block: BlockTag::Hash(block.hash), wants_proof: false };
-        let Ok(Some(header)) = self.ask_member(&header, self.turn_at(place)).await else { return };
+        let Ok(Some(header)) = self.ask_member(&header, place).await else { return };
         let logs = AskLogs { span: LogSpan::Block(block), filter: &LogFilter::default() };
-        let Ok(given) = self.ask_member(&logs, self.turn_at(place)).await else { return };
+        let Ok(given) = self.ask_member(&logs, place).await else { return };
         if BloomFit::of(&header.logs_bloom, &given.logs) == BloomFit::Lacking {
             let why = format!("it left out logs of block {}, which its own header has", block.number);
             member.contradicted(&why, Instant::now());

@@ -66,6 +66,7 @@ impl Verifier {
             VerifyMode::Full => (segment.from..=segment.to).collect(),
             _ => self.chosen(&routing, segment).await?,
         };
+        self.has_taken_lone_word.store(false, Ordering::Relaxed);
         let suspicious = self.suspicious(&routing, &numbers, mode).await?;
         self.settle(step, &routing, segment, suspicious).await
     }
@@ -177,10 +178,11 @@ impl Verifier {
                 Err(error) => failed = Some(error),
             }
         }
-        match failed.filter(|_| heard < 2) {
-            Some(error) => Err(error),
-            None => Ok(true),
+        if let Some(error) = failed.filter(|_| heard < 2) {
+            return Err(error);
         }
+        self.has_taken_lone_word.fetch_or(heard < 2, Ordering::Relaxed);
+        Ok(true)
     }
 
     async fn stored_blocks(
@@ -291,6 +293,7 @@ impl Verifier {
         if let Some(error) = failed.filter(|_| given.len() < 2) {
             return Err(error);
         }
+        self.has_taken_lone_word.fetch_or(given.len() < 2, Ordering::Relaxed);
         let is_lacking = |logs: &Vec<LogEvent>| BloomFit::of(&header.logs_bloom, logs) == BloomFit::Lacking;
         let is_alike = given.windows(2).all(|pair| pair[0] == pair[1]);
         Ok(given.pop().filter(|last| is_alike && !is_lacking(last)))
@@ -317,6 +320,8 @@ impl Verifier {
             record.suspect.insert(segment);
         } else if record.has_doubt_in(segment) {
             record.unsettled.insert(segment);
+        } else if self.has_taken_lone_word.load(Ordering::Relaxed) {
+            record.unproven.insert(segment);
         } else {
             record.verify(segment, chain.options.verify.mode);
         }

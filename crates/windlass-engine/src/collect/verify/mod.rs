@@ -35,6 +35,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use windlass_core::block_set::BlockSet;
 use windlass_core::commit::{Commit, Write};
 use windlass_core::error::RetryAdvice;
 use windlass_core::lease::Lease;
@@ -144,6 +145,9 @@ pub struct Verifier {
     free_requests: u64,
     /// How many steps in a row failed because of the endpoints.
     failures: u32,
+    /// Whether the word of the only endpoint was taken in this step, for want of receipts.
+    has_taken_lone_word: AtomicBool,
+    has_begun: bool,
     /// Whether receipts of the chain have not hashed to the roots in their headers for long.
     ignores_receipts: AtomicBool,
     /// Which blocks are looked at is drawn from this.
@@ -173,6 +177,8 @@ impl Verifier {
             has_asked_again: false,
             free_requests: 0,
             failures: 0,
+            has_taken_lone_word: AtomicBool::new(false),
+            has_begun: false,
             ignores_receipts: AtomicBool::new(false),
             seed,
         }
@@ -216,6 +222,9 @@ impl Verifier {
         let plan = ledger::plan(&*chain.store, &chain.names).await?;
         record.follow_plan(&plan);
         record.release_settled();
+        if !std::mem::replace(&mut self.has_begun, true) {
+            record.unproven = BlockSet::EMPTY;
+        }
         let work = match self.next_work(&plan, &record).await? {
             NextWork::Some(work) => work,
             NextWork::None => return Ok(VerifyStep::Idle),

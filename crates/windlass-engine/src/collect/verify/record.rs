@@ -30,6 +30,9 @@ pub struct Verified {
     /// Every header of these blocks was held against what is stored, and every block whole
     /// that may have logs.
     pub full: BlockSet,
+    /// Blocks that fit what the chain's only endpoint says, which has no receipts to prove it. They
+    /// are looked at again by the next process: it may have another endpoint.
+    pub unproven: BlockSet,
     /// Blocks that are collected again, because one of them was stored wrongly.
     pub suspect: BlockSet,
     /// Blocks of segments in which one is in doubt.
@@ -65,13 +68,15 @@ impl Verified {
                 // What is wrong or in doubt for others stays so.
                 self.sampled.remove(BlockRange { from: source.start, to });
                 self.full.remove(BlockRange { from: source.start, to });
+                self.unproven.remove(BlockRange { from: source.start, to });
             }
         }
     }
 
     /// Blocks that were not verified after all, or are collected anew.
     pub(in crate::collect) fn forget(&mut self, blocks: BlockRange) {
-        for set in [&mut self.sampled, &mut self.full, &mut self.suspect, &mut self.unsettled] {
+        let Self { sampled, full, unproven, suspect, unsettled, .. } = self;
+        for set in [sampled, full, unproven, suspect, unsettled] {
             set.remove(blocks);
         }
         self.doubts.blocks.retain(|block| !(blocks.from..=blocks.to).contains(&block.number));
@@ -95,7 +100,7 @@ impl Verified {
 
     /// What a mode has yet to look at, of blocks that are stored.
     pub(super) fn left(&self, stored: &BlockSet, mode: VerifyMode) -> BlockSet {
-        let left = stored.minus(&self.full).minus(&self.suspect).minus(&self.unsettled);
+        let left = stored.minus(&self.full).minus(&self.suspect).minus(&self.unsettled).minus(&self.unproven);
         match mode {
             VerifyMode::Full => left,
             VerifyMode::Sample | VerifyMode::Off => left.minus(&self.sampled),

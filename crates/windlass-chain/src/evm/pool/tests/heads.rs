@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use tokio::time::advance;
+use futures_util::future::join_all;
+use tokio::time::{Instant, advance, sleep};
 use windlass_core::chain::Address;
 use windlass_core::reader::{BlockTag, ChainErrorKind, ChainReader, LogFilter, LogSpan};
 
-use super::fake::{Fault, block};
+use super::fake::{Fault, block, header as header_of};
 use super::pool;
 use crate::evm::pool::EvmPool;
 
@@ -113,7 +114,7 @@ async fn an_endpoint_that_hangs_does_not_hold_up_the_heads() {
                 fakes[favourite].manner().fault = Some(Fault::Silent);
             }
             fakes.iter().for_each(|fake| fake.manner().head = number);
-            let began = tokio::time::Instant::now();
+            let began = Instant::now();
             assert_eq!(head(&pool).await, number);
             slowest = slowest.max(began.elapsed());
             advance(Duration::from_secs(1)).await;
@@ -130,7 +131,7 @@ async fn an_endpoint_that_hangs_is_not_waited_for_when_the_other_fails() {
     let (pool, fakes) = pool(2);
     fakes[0].manner().fault = Some(Fault::Silent);
     fakes[1].manner().fault = Some(Fault::Dead);
-    let began = tokio::time::Instant::now();
+    let began = Instant::now();
     pool.headers(&[1, 2]).await.expect_err("nobody answers");
     pool.header(BlockTag::Latest).await.expect_err("nobody answers");
     pool.logs(LogSpan::Block(block(12)), &LogFilter::default()).await.expect_err("nobody answers");
@@ -147,7 +148,7 @@ async fn a_turn_with_an_endpoint_that_hangs_is_not_waited_for() {
     let hanging = tokio::spawn(async move { other.code(Address::ZERO, BlockTag::Latest).await });
     advance(Duration::from_millis(10)).await;
     assert_eq!((fakes[0].asked(), fakes[1].asked()), (1, 0), "it hangs at the first");
-    let began = tokio::time::Instant::now();
+    let began = Instant::now();
     pool.header(BlockTag::Latest).await.expect_err("nobody answers");
     assert!(began.elapsed() <= Duration::from_secs(2), "{:?}", began.elapsed());
     hanging.abort();
@@ -188,7 +189,7 @@ async fn an_endpoint_that_waits_for_its_rate_does_not_hold_up_the_heads() {
     let mut next_head = async |pool: &EvmPool| {
         number += 1;
         fakes.iter().for_each(|fake| fake.manner().head = number);
-        let began = tokio::time::Instant::now();
+        let began = Instant::now();
         assert_eq!(head(pool).await, number);
         let took = began.elapsed();
         advance(Duration::from_secs(1)).await;
@@ -208,6 +209,39 @@ async fn an_endpoint_that_waits_for_its_rate_does_not_hold_up_the_heads() {
         slowest = slowest.max(next_head(&pool).await);
     }
     assert!(slowest <= Duration::from_secs(1), "{slowest:?}");
+}
+
+/// Many blocks are compared at an endpoint that takes few requests a second, and the other is away:
+/// heads do not wait until all of them were asked about.
+#[tokio::test(start_paused = true)]
+async fn comparisons_do_not_hold_up_the_heads() {
+    let (pool, fakes) = pool(2);
+    fakes[1].manner().fault = Some(Fault::Limited(Duration::from_millis(500)));
+    for _ in 0..20 {
+        pool.header_from_each(BlockTag::Finalized).await;
+        head(&pool).await;
+        advance(Duration::from_millis(500)).await;
+    }
+    fakes[1].manner().fault = None;
+    while pool.header_from_each(BlockTag::Finalized).await[1].answer.is_err() {
+        sleep(Duration::from_secs(1)).await;
+    }
+    let per_s = pool.status()[1].calls_per_s.expect("a limit");
+    let compared = join_all((1..=40).map(|number| pool.header_from_each(BlockTag::Number(number))));
+    let followed = async {
+        sleep(Duration::from_millis(100)).await;
+        fakes[0].manner().fault = Some(Fault::Dead);
+        let began = Instant::now();
+        for number in 101..=103 {
+            fakes[1].manner().head = number;
+            while !pool.header(BlockTag::Latest).await.is_ok_and(|header| header == Some(header_of(number))) {
+                sleep(Duration::from_millis(50)).await;
+            }
+        }
+        began.elapsed()
+    };
+    let (_, took) = tokio::join!(compared, followed);
+    assert!(took <= Duration::from_secs_f64(8.0 / per_s), "{took:?} at {per_s} a second");
 }
 
 /// Where headers hash to their hashes, one that does not is made up: another endpoint is asked.
