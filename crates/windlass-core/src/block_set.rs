@@ -71,6 +71,14 @@ impl BlockSet {
         self.0 = left;
     }
 
+    /// Keeps so many ranges, and leaves out the smallest of the others.
+    pub fn keep_largest(&mut self, most: usize) {
+        while self.0.len() > most {
+            let Some(smallest) = self.0.iter().min_by_key(|range| range.count()).copied() else { return };
+            self.remove(smallest);
+        }
+    }
+
     /// The blocks that are in this set and not in the other.
     #[must_use]
     pub fn minus(&self, other: &Self) -> Self {

@@ -36,6 +36,8 @@ pub struct ChainNames {
     pub health: StateKey,
     /// Blocks that the second look is in doubt about.
     pub doubts: StateKey,
+    /// Blocks that the second look has held against more than one endpoint.
+    pub compared: StateKey,
     /// Which blocks were verified, and how.
     pub verified: StateKey,
     /// What was learned of its endpoints.
@@ -65,6 +67,7 @@ impl ChainNames {
             sight: state("sight")?,
             health: state("health")?,
             doubts: state("doubts")?,
+            compared: state("compared")?,
             verified: state("verified")?,
             learned: state("learned")?,
             blooms: state("blooms")?,

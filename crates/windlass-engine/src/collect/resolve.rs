@@ -46,6 +46,8 @@ pub(super) struct BlockResolver<'a> {
     /// The first block that was mended, and how many were.
     first_mended: Option<u64>,
     mended: u64,
+    /// Whether a block was settled by the word of the only endpoint.
+    has_taken_lone_word: bool,
     /// The wanted logs of blocks that were proven.
     proven: BTreeMap<u64, Vec<LogEvent>>,
 }
@@ -60,7 +62,27 @@ impl<'a> BlockResolver<'a> {
     ) -> Result<Self, CollectError> {
         let mend = Mend::new(chain, routing, by).await?;
         let now = chain.store.now().await?;
-        Ok(Self { chain, reader, routing, mend, now, first_mended: None, mended: 0, proven: BTreeMap::new() })
+        Ok(Self {
+            chain,
+            reader,
+            routing,
+            mend,
+            now,
+            first_mended: None,
+            mended: 0,
+            has_taken_lone_word: false,
+            proven: BTreeMap::new(),
+        })
+    }
+
+    /// How many blocks were mended so far.
+    pub(super) const fn mended(&self) -> u64 {
+        self.mended
+    }
+
+    /// Whether a block was settled by the word of the only endpoint.
+    pub(super) const fn has_taken_lone_word(&self) -> bool {
+        self.has_taken_lone_word
     }
 
     /// How many blocks were mended. Tells the operator, once for all of them.
@@ -137,7 +159,8 @@ impl<'a> BlockResolver<'a> {
         judged: Judged,
         doubts: &mut Doubts,
     ) -> Result<Vec<Write>, CollectError> {
-        let Judged { header, verdict, logs, .. } = judged;
+        let Judged { header, verdict, logs, is_lone_word, .. } = judged;
+        self.has_taken_lone_word |= is_lone_word;
         let chain = self.chain.options.chain;
         let (proof, header) = match (verdict, header) {
             (Verdict::Doubtful(doubt), _) => {

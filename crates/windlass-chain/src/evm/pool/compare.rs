@@ -35,6 +35,8 @@ const MAX_FAILURES: u32 = 3;
 const FIRST_FAILING_PAUSE: Duration = Duration::from_secs(1);
 /// The longest such pause.
 const LONGEST_FAILING_PAUSE: Duration = Duration::from_secs(30);
+/// That an endpoint keeps failing is said again after this.
+const MIN_SAID_AGAIN: Duration = Duration::from_secs(600);
 /// The most doublings.
 const MAX_DOUBLINGS: u32 = 16;
 /// The most endpoints and blocks that are made sure of at once.
@@ -50,6 +52,8 @@ pub(super) struct Distrust {
     /// Until when it is not asked because it keeps failing at logs, and how it did last.
     failing: Option<(Instant, String)>,
     failures: u32,
+    /// When that was last said.
+    said: Option<Instant>,
 }
 
 impl Distrust {
@@ -85,7 +89,11 @@ impl Distrust {
         let doublings = (self.failures - MAX_FAILURES).min(MAX_DOUBLINGS);
         let pause = FIRST_FAILING_PAUSE.saturating_mul(1 << doublings).min(LONGEST_FAILING_PAUSE);
         self.failing = Some((now + pause, why.to_owned()));
-        doublings == 0
+        let is_news = self.said.is_none_or(|said| now.duration_since(said) >= MIN_SAID_AGAIN);
+        if is_news {
+            self.said = Some(now);
+        }
+        is_news
     }
 
     /// A question about logs was answered.
@@ -157,16 +165,17 @@ impl Inner {
     /// Puts the question to one member and nobody else, and gives its answer or error. What takes
     /// far longer than usual is not waited for: it is compared with those that are there.
     ///
-    /// Nobody waits for comparisons: they wait for the member's rate behind all others, and have a
-    /// turn only then, so that they keep no other question from one. News of the chain's end are
-    /// few, and go first.
+    /// It is asked to compare endpoints, which has time: it waits for the member's rate as questions
+    /// about history do, and has a turn only then, so that it keeps none about the head from one.
+    /// What the head itself waits for goes first.
     pub(super) async fn ask_member<Q: Question>(
         &self,
         question: &Q,
         place: usize,
     ) -> Result<Q::Answer, ChainError> {
-        let is_of_end = question.kind() == Kind::Head && question.needs().is_none();
-        self.members[place].wait_for_rate(is_of_end, question.calls()).await?;
+        let newest = self.members.iter().filter_map(|member| member.health().head()).max();
+        let is_first = question.is_compared_first(newest);
+        self.members[place].wait_for_rate(is_first, question.calls()).await?;
         let limit = self.hedges().compared_within(question.kind());
         let turn = self.turn_at(place);
         let result = self.in_time(Some(limit), question, turn.member()).await;

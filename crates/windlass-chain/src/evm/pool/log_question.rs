@@ -6,7 +6,7 @@ use windlass_core::range::BlockRange;
 use windlass_core::reader::{Header, LogFilter, LogSpan};
 
 use super::member::Source;
-use super::question::{Asked, Kind, Question};
+use super::question::{Asked, Kind, NEWEST_BLOCKS, Question};
 use crate::evm::reader::GivenLogs;
 
 /// Logs of a block or a range; their times may be missing.
@@ -39,6 +39,13 @@ impl Question for AskLogs<'_> {
         match self.span {
             LogSpan::Block(_) => Kind::BlockLogs,
             LogSpan::Range(_) => Kind::RangeLogs,
+        }
+    }
+
+    fn is_compared_first(&self, newest: Option<u64>) -> bool {
+        match self.span {
+            LogSpan::Block(block) => newest.is_some_and(|newest| block.number + NEWEST_BLOCKS >= newest),
+            LogSpan::Range(_) => false,
         }
     }
 

@@ -51,6 +51,8 @@ impl Kind {
 
 /// So many of the newest blocks are those that the head may not have yet.
 const URGENT_BLOCKS: u64 = 1_000;
+/// Of so many of the newest blocks the head may wait for logs that endpoints disagree about.
+pub(super) const NEWEST_BLOCKS: u64 = 16;
 
 /// An answer under way, as the port gives it.
 pub(super) type Asked<'a, A> = Pin<Box<dyn Future<Output = Result<A, ChainError>> + Send + 'a>>;
@@ -70,6 +72,11 @@ pub(super) trait Question: Sync {
     /// endpoint is known to have: it goes before whatever is about history.
     fn is_urgent(&self, _newest: Option<u64>) -> bool {
         self.kind().is_about_heads()
+    }
+
+    /// Whether the head waits for it although it is asked to compare endpoints.
+    fn is_compared_first(&self, _newest: Option<u64>) -> bool {
+        false
     }
 
     /// Puts it to one endpoint.
@@ -160,6 +167,10 @@ impl Question for AskHeader {
 
     fn kind(&self) -> Kind {
         Kind::Head
+    }
+
+    fn is_compared_first(&self, _newest: Option<u64>) -> bool {
+        matches!(self.block, BlockTag::Latest | BlockTag::Safe | BlockTag::Finalized)
     }
 
     fn put<'a>(&'a self, source: &'a dyn Source) -> Asked<'a, Option<Header>> {

@@ -27,6 +27,8 @@ pub(in crate::collect) struct Judged {
     pub(in crate::collect) logs: Vec<LogEvent>,
     /// Whether it has logs that its bloom has no room for, and they are proven.
     pub(in crate::collect) has_logs_outside_bloom: bool,
+    /// Whether nothing but the word of the only endpoint is behind it.
+    pub(in crate::collect) is_lone_word: bool,
     /// Endpoints whose logs of it were proven false.
     pub(in crate::collect) false_answers: Vec<(String, FalseAnswer)>,
 }
@@ -96,7 +98,9 @@ pub(in crate::collect) async fn judge_block(
     if let Some(error) = refusal.filter(|_| voices.is_empty()) {
         return Err(error.into());
     }
-    Ok(conclude(header, voices, judgement))
+    let heard: usize = voices.iter().map(|voice| voice.endpoints.len()).sum();
+    let is_lone_word = heard < 2 && !voices.iter().any(|voice| voice.is_receipts);
+    Ok(Judged { is_lone_word, ..conclude(header, voices, judgement) })
 }
 
 /// A header, and on what it stands.
@@ -281,7 +285,7 @@ fn conclude(header: Header, mut voices: Vec<Voice>, judgement: Judgement) -> Jud
     let has_logs_outside_bloom =
         right.is_some_and(|place| is_proven && voices[place].wanted.iter().any(is_outside));
     let logs = right.map(|place| voices.swap_remove(place).wanted).unwrap_or_default();
-    Judged { header: Some(header), verdict, logs, has_logs_outside_bloom, false_answers }
+    Judged { header: Some(header), verdict, logs, has_logs_outside_bloom, is_lone_word: false, false_answers }
 }
 
 fn doubtful(doubt: Doubt) -> Judged {
@@ -290,6 +294,7 @@ fn doubtful(doubt: Doubt) -> Judged {
         verdict: Verdict::Doubtful(doubt),
         logs: Vec::new(),
         has_logs_outside_bloom: false,
+        is_lone_word: false,
         false_answers: Vec::new(),
     }
 }

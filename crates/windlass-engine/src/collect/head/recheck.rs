@@ -7,6 +7,7 @@
 //! a later one commits what it found.
 
 use tokio_util::task::AbortOnDropHandle;
+use windlass_core::block_set::BlockSet;
 use windlass_core::chain::BlockRef;
 use windlass_core::commit::{Commit, Write};
 use windlass_core::cursor::CursorRule;
@@ -21,6 +22,8 @@ use crate::collect::ledger;
 
 /// At most this many blocks in one look.
 const MAX_BLOCKS: u64 = 1_000;
+/// Which blocks were compared is kept in so many ranges at most.
+const MAX_COMPARED_RANGES: usize = 1_000;
 /// After so many looks in a row that failed, a block that no endpoint answers about is doubtful.
 const MAX_LOOK_FAILURES: u32 = 10;
 
@@ -135,15 +138,18 @@ impl Follower {
             self.look_blocks = if has_failed { fewer } else { self.look_blocks.saturating_mul(2) };
             self.look_failures = if findings.is_err() { self.look_failures + 1 } else { 0 };
         }
-        let Findings { done, looked, mut writes, mended, unheard, .. } = findings?;
+        let Findings { done, looked, is_compared, mut writes, mended, unheard, .. } = findings?;
         self.unheard = unheard;
         let Some(done) = done else { return Ok(Followed::Idle) };
         let chain = self.chain.clone();
         // What was mended may tell of contracts that nobody knew: then there is more to see.
         let tells_of_contracts = !chain.catalog.creations(step.plan.collected().map(|(id, _)| id)).is_empty();
-        if matches!(target, Target::Blocks(_)) && (mended == 0 || !tells_of_contracts) {
+        if let Target::Blocks(BlockRange { from, .. }) = target
+            && (mended == 0 || !tells_of_contracts)
+        {
             let end = chain.reader.header(BlockTag::Number(done)).await?;
             let Some(end) = end else { return Ok(Followed::Idle) };
+            writes.push(self.compared(BlockRange { from, to: done }, is_compared).await?);
             writes.extend(self.passed(end.block.block_ref()));
         }
         // The chain may have been reorganised past what is final while it was looked at:
@@ -166,6 +172,20 @@ impl Follower {
             }
         }
         Ok(last)
+    }
+
+    /// What says which blocks were held against more than one endpoint.
+    async fn compared(&self, blocks: BlockRange, is_compared: bool) -> Result<Write, CollectError> {
+        let key = &self.chain.names.compared;
+        let mut compared: BlockSet = ledger::read(&*self.chain.store, key).await?.unwrap_or_default();
+        if is_compared {
+            compared.insert(blocks);
+        } else {
+            compared.remove(blocks);
+        }
+        compared.keep_largest(MAX_COMPARED_RANGES);
+        let text = serde_json::to_string(&compared).map_err(|error| CollectError::strange(key, error))?;
+        Ok(Write::PutState { key: key.clone(), value: Some(text) })
     }
 
     /// What is written when all is well up to a block.

@@ -55,6 +55,8 @@ pub(super) struct Findings {
     pub(super) done: Option<u64>,
     /// How many blocks were looked at.
     pub(super) looked: u64,
+    /// Whether more than one endpoint was heard.
+    pub(super) is_compared: bool,
     pub(super) writes: Vec<Write>,
     pub(super) mended: u64,
     /// Whether it waits for an endpoint that was not heard.
@@ -78,13 +80,15 @@ impl SecondLook {
             tracing::debug!(error = ?read.unheard, %blocks, "a second look waits for an endpoint that was not heard");
             return Ok(Findings { is_waiting: true, ..self.nothing() });
         }
+        let is_compared = read.answers.len() > 1;
         let mut differing = BTreeSet::new();
         for logs in &read.answers {
             let found = self.routing.sorted(logs);
             differing.extend(compare::differing_blocks(store, id, &self.routing, blocks, &found).await?);
         }
         if differing.is_empty() {
-            return Ok(Findings { done: Some(blocks.to), looked: blocks.count(), ..self.nothing() });
+            let (done, looked) = (Some(blocks.to), blocks.count());
+            return Ok(Findings { done, looked, is_compared, ..self.nothing() });
         }
         let doubts = Doubts::read(store, &self.chain.names.doubts).await?;
         // What is too much for one look, or could not be asked about again, is left to the next one.
@@ -94,7 +98,8 @@ impl SecondLook {
         }
         let blocks = BlockRange { to: next.map_or(blocks.to, |next| next - 1), ..blocks };
         differing.retain(|block| *block <= blocks.to);
-        self.settle(blocks, &differing, doubts).await
+        let settled = self.settle(blocks, &differing, doubts).await?;
+        Ok(Findings { is_compared, ..settled })
     }
 
     /// Asks all endpoints about blocks that one answered otherwise than they are stored.
@@ -143,6 +148,7 @@ impl SecondLook {
         Findings {
             done: None,
             looked: 0,
+            is_compared: false,
             writes: Vec::new(),
             mended: 0,
             is_waiting: false,

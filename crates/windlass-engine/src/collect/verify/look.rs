@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
+use tokio::time::sleep;
 use windlass_core::bloom::BloomFit;
 use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
@@ -25,10 +26,13 @@ use crate::collect::routing::Routing;
 /// Of a sampled segment so many blocks with rows are held against all of their logs, and so
 /// many without rows whose blooms have room for wanted logs.
 const WHOLE_BLOCKS: usize = 6;
-/// So many suspicious blocks are settled in one step; a segment with more is collected again.
+/// So many suspicious blocks are settled at once; when one of them was stored wrongly, the rest is
+/// left to who collects the segment again.
 const MAX_RESOLVED_BLOCKS: usize = 20;
-/// How often a block is asked about while endpoints fail.
+/// How often a block is asked about while endpoints fail …
 const MAX_TRIES: u32 = 3;
+/// … and how soon again: one that fails now and then is asked again by then.
+const TRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// What a header says about what is stored of its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +123,14 @@ impl Verifier {
             let (header, block) = (header.ok_or_else(|| unknown_final(*number))?, &stored[number]);
             findings.push(async move {
                 // A header that does not hash to its hash may be made up, times and bloom with it.
-                let is_right = header.is_hash_proven || self.is_confirmed(&header).await?;
+                let is_right = match header.is_hash_proven {
+                    true => true,
+                    false => match self.is_confirmed(&header).await {
+                        // One block that nobody answers about holds up no other.
+                        Err(_) if self.insists() => false,
+                        confirmed => confirmed?,
+                    },
+                };
                 let finding =
                     if is_right { self.finding(routing, &header, block) } else { Finding::Contradicts };
                 Ok::<_, CollectError>((header, block, finding))
@@ -144,14 +155,17 @@ impl Verifier {
             .into_iter()
             .chain(room)
             .map(|(header, block)| async move {
-                Ok::<_, CollectError>((header.block.number, self.is_whole(routing, &header, block).await?))
+                (header.block.number, self.is_whole(routing, &header, block).await)
             })
             .collect();
         let mut checks = stream::iter(checks).buffered(BLOCKS_AT_ONCE);
-        while let Some(checked) = checks.next().await {
-            let (number, is_whole) = checked?;
-            if !is_whole {
-                suspicious.push(number);
+        while let Some((number, is_whole)) = checks.next().await {
+            match is_whole {
+                Ok(true) => {}
+                Ok(false) => suspicious.push(number),
+                // One block that nobody answers about holds up no other.
+                Err(_) if self.insists() => suspicious.push(number),
+                Err(error) => return Err(error.into()),
             }
         }
         suspicious.sort_unstable();
@@ -166,6 +180,7 @@ impl Verifier {
                 Err(error) if is_passing(&error) && tries < MAX_TRIES => tries += 1,
                 told => return told,
             }
+            sleep(TRY_PAUSE).await;
         }
     }
 
@@ -174,7 +189,9 @@ impl Verifier {
         for one in self.reader.header_from_each(BlockTag::Number(header.block.number)).await {
             match one.answer {
                 Ok(Some(other)) if other != *header => return Ok(false),
-                Ok(_) => heard += 1,
+                Ok(Some(_)) => heard += 1,
+                // One that does not have it says nothing about it.
+                Ok(None) => {}
                 Err(error) => failed = Some(error),
             }
         }
@@ -223,6 +240,7 @@ impl Verifier {
                 Err(error) if is_passing(&error) && tries < MAX_TRIES => tries += 1,
                 told => return told,
             }
+            sleep(TRY_PAUSE).await;
         }
     }
 
@@ -233,7 +251,7 @@ impl Verifier {
         stored: &StoredBlock,
     ) -> Result<bool, ChainError> {
         let has_proven_receipts = self.chain.has_proven_receipts.load(Ordering::Relaxed);
-        let given = match self.proven_logs(header).await {
+        let given = match self.proven_logs(header).await? {
             ReceiptLogs::Proven(logs) => Some(logs),
             ReceiptLogs::Mismatched if has_proven_receipts => None,
             // Nobody knows yet whether receipts of this chain hash to their roots at all.
@@ -255,12 +273,18 @@ impl Verifier {
     /// All logs of a block, from receipts that hash to the root in its header. Only they have
     /// what no bloom knows: a log's data. A header that does not hash to the stored hash may be
     /// made up, with its root.
-    async fn proven_logs(&self, header: &Header) -> ReceiptLogs {
+    async fn proven_logs(&self, header: &Header) -> Result<ReceiptLogs, ChainError> {
         if !header.is_hash_proven {
-            return ReceiptLogs::Absent;
+            return Ok(ReceiptLogs::Absent);
         }
-        let answers = self.reader.receipts_from_each(&header.block).await;
-        let told: Vec<Receipts> = answers.into_iter().filter_map(|one| one.answer.ok().flatten()).collect();
+        let (mut told, mut failed): (Vec<Receipts>, Option<ChainError>) = (Vec::new(), None);
+        for one in self.reader.receipts_from_each(&header.block).await {
+            match one.answer {
+                Ok(receipts) => told.extend(receipts),
+                Err(error) if is_passing(&error) => failed = Some(error),
+                Err(_) => {}
+            }
+        }
         let is_mismatched = told.iter().any(|receipts| receipts.root != header.receipts_root);
         let proven = told.into_iter().filter(|receipts| receipts.prove(header));
         let mut proven: Vec<_> = proven.map(|receipts| receipts.logs).collect();
@@ -268,13 +292,15 @@ impl Verifier {
         proven.dedup();
         let logs = proven.pop().filter(|_| proven.is_empty());
         let logs = logs.and_then(|logs| block_logs::checked(&header.block, &LogFilter::default(), logs).ok());
-        match logs {
-            Some(logs) => {
+        match (logs, failed) {
+            (Some(logs), _) => {
                 self.chain.has_proven_receipts.store(true, Ordering::Relaxed);
-                ReceiptLogs::Proven(logs)
+                Ok(ReceiptLogs::Proven(logs))
             }
-            None if is_mismatched => ReceiptLogs::Mismatched,
-            None => ReceiptLogs::Absent,
+            (None, _) if is_mismatched => Ok(ReceiptLogs::Mismatched),
+            // One that fails now has not said that it has none.
+            (None, Some(error)) if !self.insists() => Err(error),
+            (None, _) => Ok(ReceiptLogs::Absent),
         }
     }
 
@@ -309,19 +335,24 @@ impl Verifier {
     ) -> Result<VerifyStep, CollectError> {
         let (chain, record) = (self.chain.clone(), &mut step.record);
         let mut resolver = BlockResolver::new(&chain, &self.reader, routing, "verify").await?;
-        let most = suspicious.len().min(MAX_RESOLVED_BLOCKS).min(record.doubts.room());
-        let (writes, _) = resolver
-            .resolve_all(&suspicious[..most], &mut record.doubts, self.unanswered(), Duration::MAX)
-            .await?;
+        let (mut writes, mut left) = (Vec::new(), &suspicious[..]);
+        while resolver.mended() == 0 && !left.is_empty() && !record.doubts.is_full() {
+            let (some, rest) = left.split_at(left.len().min(MAX_RESOLVED_BLOCKS).min(record.doubts.room()));
+            let (mends, _) =
+                resolver.resolve_all(some, &mut record.doubts, self.unanswered(), Duration::MAX).await?;
+            writes.extend(mends);
+            left = rest;
+        }
+        let is_lone_word = self.has_taken_lone_word.load(Ordering::Relaxed) || resolver.has_taken_lone_word();
         let mended = resolver.finish();
-        if mended > 0 || suspicious.len() > most {
+        if mended > 0 {
             let chain = chain.options.chain;
             tracing::warn!(%chain, blocks = %segment, mended, "blocks were stored wrongly: the range is collected again");
             record.suspect.insert(segment);
-        } else if record.has_doubt_in(segment) {
+        } else if !left.is_empty() || record.has_doubt_in(segment) {
             record.unsettled.insert(segment);
-        } else if self.has_taken_lone_word.load(Ordering::Relaxed) {
-            record.unproven.insert(segment);
+        } else if is_lone_word {
+            record.leave_unproven(segment);
         } else {
             record.verify(segment, chain.options.verify.mode);
         }

@@ -147,7 +147,10 @@ pub struct Verifier {
     failures: u32,
     /// Whether the word of the only endpoint was taken in this step, for want of receipts.
     has_taken_lone_word: AtomicBool,
+    /// Whether a step was committed.
     has_begun: bool,
+    /// Whether the last suspicious range was told by one endpoint alone.
+    was_alone: bool,
     /// Whether receipts of the chain have not hashed to the roots in their headers for long.
     ignores_receipts: AtomicBool,
     /// Which blocks are looked at is drawn from this.
@@ -179,6 +182,7 @@ impl Verifier {
             failures: 0,
             has_taken_lone_word: AtomicBool::new(false),
             has_begun: false,
+            was_alone: false,
             ignores_receipts: AtomicBool::new(false),
             seed,
         }
@@ -222,7 +226,7 @@ impl Verifier {
         let plan = ledger::plan(&*chain.store, &chain.names).await?;
         record.follow_plan(&plan);
         record.release_settled();
-        if !std::mem::replace(&mut self.has_begun, true) {
+        if !self.has_begun {
             record.unproven = BlockSet::EMPTY;
         }
         let work = match self.next_work(&plan, &record).await? {
@@ -232,6 +236,10 @@ impl Verifier {
         };
         let before = self.reader.count();
         let done = self.work(Step { lease, plan, record }, work).await;
+        self.has_begun |= matches!(
+            done,
+            Ok(VerifyStep::Looked { .. } | VerifyStep::Recollected { .. } | VerifyStep::AskedAgain { .. })
+        );
         if work.is_free() {
             self.free_requests += self.reader.count().saturating_sub(before);
         }

@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use tokio::time::Instant;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::ChainReader;
 
-use super::{FULL_BLOCKS, LONGEST_WAIT, Step, Verifier, VerifyMode, VerifyStep};
+use super::{FULL_BLOCKS, LONGEST_WAIT, SHORTEST_WAIT, Step, Verifier, VerifyMode, VerifyStep};
 use crate::collect::compare;
 use crate::collect::error::CollectError;
 use crate::collect::reread::{MAX_UNHEARD_TIME, Reread};
@@ -18,6 +19,8 @@ use crate::collect::routing::Routing;
 const MAX_BLOCKS: u64 = 1_000;
 /// At most this many blocks are settled in one step; the next one goes on.
 const MAX_RESOLVED_BLOCKS: usize = 50;
+/// Blocks are settled for so long in one step; the next one goes on.
+const SETTLE_TIME: Duration = Duration::from_secs(20);
 
 impl Verifier {
     pub(super) async fn recollect(
@@ -28,7 +31,9 @@ impl Verifier {
         let Some(routing) = self.routing_at(&step.plan, range.from).await? else {
             return Ok(VerifyStep::Idle);
         };
-        let size = self.reader.range_size(&routing.filter).min(self.piece_blocks).clamp(1, MAX_BLOCKS);
+        let began = Instant::now();
+        let most = if self.was_alone { FULL_BLOCKS } else { MAX_BLOCKS };
+        let size = self.reader.range_size(&routing.filter).min(self.piece_blocks).clamp(1, most);
         let piece = BlockRange { from: range.from, to: range.to.min(range.from.saturating_add(size - 1)) };
         let read = Reread::ask(&self.reader, piece, &routing.filter).await.inspect_err(|_| {
             // Whatever endpoints fail at, it may be less than that that they can do.
@@ -38,20 +43,26 @@ impl Verifier {
             self.piece_blocks = (piece.count() / 2).max(1);
             return Ok(self.wait(self.unheard.elapsed()));
         }
-        let is_alone = read.answers.len() < 2;
-        let most = if is_alone { FULL_BLOCKS } else { MAX_BLOCKS };
+        self.was_alone = read.answers.len() < 2;
+        let most = if self.was_alone { FULL_BLOCKS } else { MAX_BLOCKS };
         let piece = BlockRange { to: piece.to.min(piece.from.saturating_add(most - 1)), ..piece };
         let mut differing = self.differing(&routing, piece, &read).await?;
-        if is_alone {
+        if self.was_alone {
             // One that has told it once tells it again: every block is looked at whole.
             let numbers: Vec<u64> = (piece.from..=piece.to).collect();
             match self.suspicious(&routing, &numbers, VerifyMode::Full).await {
                 // The other was waited for long enough.
                 Err(CollectError::Chain(_)) if read.unheard.is_some() => {}
+                // One block that nobody answers about holds up no other.
+                Err(CollectError::Chain(_)) if piece.count() == 1 => differing.extend([piece.from]),
+                Err(CollectError::Chain(error)) => {
+                    tracing::debug!(%error, blocks = %piece, "a suspicious range is looked at in smaller pieces");
+                    self.piece_blocks = (piece.count() / 2).max(1);
+                    return Ok(self.wait(SHORTEST_WAIT));
+                }
                 suspicious => differing.extend(suspicious?),
             }
         }
-        self.piece_blocks = self.piece_blocks.saturating_mul(2);
         // What is too much for one step is left to the next one.
         let room = step.record.doubts.room();
         if room == 0 && !differing.is_empty() {
@@ -63,8 +74,12 @@ impl Verifier {
         let chain = self.chain.clone();
         let mut resolver = BlockResolver::new(&chain, &self.reader, &routing, "verify").await?;
         let numbers: Vec<u64> = differing.iter().copied().collect();
-        let (writes, _) =
-            resolver.resolve_all(&numbers, &mut step.record.doubts, Unanswered::Doubt, Duration::MAX).await?;
+        let (writes, left) =
+            resolver.resolve_all(&numbers, &mut step.record.doubts, Unanswered::Doubt, SETTLE_TIME).await?;
+        let piece = BlockRange { to: left.map_or(piece.to, |left| left - 1), ..piece };
+        // A step that takes long would lose its lease to another process, which would take as long.
+        let is_slow = began.elapsed() >= self.chain.options.lease_ttl / 4;
+        self.piece_blocks = if is_slow { (piece.count() / 2).max(1) } else { piece.count() * 2 };
         resolver.name_false_ranges(piece, &mut step.record.doubts).await;
         let mended = resolver.finish();
         step.record.suspect.remove(piece);

@@ -1,6 +1,6 @@
 //! Which blocks were verified, and how: the record that is stored, and what is left to do.
 //!
-//! Invariants: a block is in one of the two sets at most. Blocks of a source that joins later
+//! Invariants: a block is in one of `sampled` and `full` at most. Blocks of a source that joins later
 //! are taken out again: they were verified for others only.
 
 use std::collections::BTreeSet;
@@ -94,8 +94,15 @@ impl Verified {
                 self.sampled.extend(&new);
             }
         }
-        bound(&mut self.sampled);
-        bound(&mut self.full);
+        self.unproven.remove(blocks);
+        self.sampled.keep_largest(MAX_RANGES);
+        self.full.keep_largest(MAX_RANGES);
+    }
+
+    /// Blocks fit what is stored, and nothing but one endpoint's word says so.
+    pub(super) fn leave_unproven(&mut self, blocks: BlockRange) {
+        self.unproven.insert(blocks);
+        self.unproven.keep_largest(MAX_RANGES);
     }
 
     /// What a mode has yet to look at, of blocks that are stored.
@@ -117,13 +124,6 @@ impl Verified {
         let is_settled = |range: &&BlockRange| !self.has_doubt_in(**range);
         let settled: Vec<BlockRange> = self.unsettled.ranges().iter().filter(is_settled).copied().collect();
         settled.into_iter().for_each(|range| self.unsettled.remove(range));
-    }
-}
-
-fn bound(set: &mut BlockSet) {
-    while set.ranges().len() > MAX_RANGES {
-        let Some(smallest) = set.ranges().iter().min_by_key(|range| range.count()).copied() else { return };
-        set.remove(smallest);
     }
 }
 

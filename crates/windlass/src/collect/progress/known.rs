@@ -33,7 +33,6 @@ pub(crate) struct KnownChain {
     pub(crate) name: String,
     pub(crate) id: ChainId,
     pub(crate) batch_size: u64,
-    pub(crate) endpoints: usize,
     /// How long trouble may last before the chain is not as it should be.
     pub(crate) grace: Duration,
 }
@@ -65,7 +64,6 @@ impl Known {
             name: name.to_string(),
             id: chain.id,
             batch_size: chain.batch_size.get(),
-            endpoints: chain.rpc.iter().count(),
             grace: grace(chain),
         });
         let index = |(name, section): (&IndexName, &Index)| {

@@ -46,9 +46,9 @@ pub(super) struct Trust {
     pub(super) followed: Option<u64>,
     /// The last block that was looked at again.
     pub(super) rechecked: Option<u64>,
-    /// Whether the chain has one endpoint only: then what the head has stored was held against
-    /// nothing but the word of who told it.
-    pub(super) has_one_endpoint: bool,
+    /// Blocks that were held against more than one endpoint when they were looked at again: the
+    /// others were held against nothing but the word of who told them.
+    pub(super) compared: BlockSet,
 }
 
 impl Trust {
@@ -57,10 +57,10 @@ impl Trust {
         doubts: Doubts,
         plan: &Plan,
         (followed, rechecked): (Option<u64>, Option<u64>),
-        has_one_endpoint: bool,
+        compared: BlockSet,
     ) -> Self {
         let head_from = plan.collected().filter_map(|(_, source)| source.head_from).max();
-        Self { verified, doubts, head_from, followed, rechecked, has_one_endpoint }
+        Self { verified, doubts, head_from, followed, rechecked, compared }
     }
 
     /// What is proven from a block on.
@@ -82,8 +82,8 @@ impl Trust {
         };
         let head_to = self.rechecked.map_or(0, |rechecked| rechecked.min(blocks.to));
         let head = self.head_from.map(|from| BlockRange { from: from.max(blocks.from), to: head_to });
-        let head = head.filter(|head| head.from <= head.to && !self.has_one_endpoint);
-        let head = head.map_or(BlockSet::EMPTY, BlockSet::from).minus(&self.verified.full);
+        let head = head.filter(|head| head.from <= head.to).map_or(BlockSet::EMPTY, BlockSet::from);
+        let head = head.minus(&head.minus(&self.compared)).minus(&self.verified.full);
         let sampled = self.verified.sampled.minus(&head);
         Some(ProvenView {
             total_blocks: blocks.count(),
@@ -134,6 +134,7 @@ mod tests {
             head_from: Some(90),
             followed: Some(109),
             rechecked: Some(109),
+            compared: BlockSet::from(range(50, 109)),
             ..Trust::default()
         };
         let all = trust.proven(Some(10)).expect("something");
@@ -151,17 +152,16 @@ mod tests {
 
     /// Its own word again is no proof; what was verified is.
     #[test]
-    fn what_the_head_has_from_one_endpoint_is_proven_only_where_it_was_verified() {
+    fn what_the_head_has_is_proven_only_where_it_was_compared_or_verified() {
         let verified = Verified { sampled: BlockSet::from(range(0, 99)), ..Verified::default() };
         let (head_from, followed, rechecked) = (Some(90), Some(109), Some(109));
-        let mut trust =
-            Trust { verified, head_from, followed, rechecked, has_one_endpoint: true, ..Trust::default() };
+        let mut trust = Trust { verified, head_from, followed, rechecked, ..Trust::default() };
         let counts = |trust: &Trust| {
             let all = trust.proven(Some(10)).expect("something");
             (all.head_blocks, all.sampled_blocks, all.percent())
         };
         assert_eq!(counts(&trust), (0, 90, Some(90.0)));
-        trust.has_one_endpoint = false;
+        trust.compared = BlockSet::from(range(90, 109));
         assert_eq!(counts(&trust), (20, 80, Some(100.0)), "no block is counted twice");
     }
 
@@ -177,7 +177,8 @@ mod tests {
         let doubts = Doubts { blocks: vec![doubt(7), doubt(30), doubt(99)], ..Doubts::default() };
         let verified = Verified { sampled: BlockSet::from(range(0, 49)), ..Verified::default() };
         let (head_from, followed, rechecked) = (Some(90), Some(109), Some(104));
-        let trust = Trust { verified, doubts, head_from, followed, rechecked, has_one_endpoint: false };
+        let compared = BlockSet::from(range(0, 200));
+        let trust = Trust { verified, doubts, head_from, followed, rechecked, compared };
         let all = trust.proven(Some(10)).expect("something");
         assert_eq!((all.head_blocks, all.sampled_blocks, all.doubtful_blocks), (14, 39, 2));
     }

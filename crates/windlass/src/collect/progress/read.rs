@@ -120,8 +120,7 @@ async fn chain(
     let head = seen.map(|seen| ledger.followed.map_or(seen, |followed| followed.max(seen)));
     let finalized = sight.map(|sight| sight.finalized.number);
     let final_followed = ledger.followed.zip(finalized).map(|(followed, finalized)| followed.min(finalized));
-    let has_one_endpoint = configured.is_some_and(|chain| chain.endpoints == 1);
-    let trust = trust(store, &names, &ledger, final_followed, has_one_endpoint).await?;
+    let trust = trust(store, &names, &ledger, final_followed).await?;
     let start = ledger.plan.collected().map(|(_, source)| source.start).min();
     let view = ChainView {
         name: configured.map(|chain| chain.name.clone()),
@@ -152,13 +151,13 @@ async fn trust(
     names: &ChainNames,
     ledger: &Ledger,
     final_followed: Option<u64>,
-    has_one_endpoint: bool,
 ) -> StoreResult<Trust> {
     let verified = Verified::read(store, &names.verified).await?;
     let doubts = Doubts::read(store, &names.doubts).await?;
     let rechecked = store.cursor(&names.recheck).await?;
     let rechecked = rechecked.and_then(|cursor| u64::try_from(cursor.primary()).ok());
-    Ok(Trust::new(verified, doubts, &ledger.plan, (final_followed, rechecked), has_one_endpoint))
+    let compared = kept(store, &names.compared).await?.unwrap_or_default();
+    Ok(Trust::new(verified, doubts, &ledger.plan, (final_followed, rechecked), compared))
 }
 
 /// A chain's ledger, and how many ranges its campaigns have. A plan that was changed in

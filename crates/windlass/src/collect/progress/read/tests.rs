@@ -96,7 +96,7 @@ async fn give_up_first(store: &SqliteStore, queue: Queue) {
 fn known() -> Known {
     let name = "polygon".to_owned();
     Known {
-        chains: vec![KnownChain { name, id: chain(), batch_size: 100, endpoints: 2, grace: Duration::ZERO }],
+        chains: vec![KnownChain { name, id: chain(), batch_size: 100, grace: Duration::ZERO }],
         indexes: vec![KnownIndex {
             name: identifier("fees"),
             chain: chain(),
