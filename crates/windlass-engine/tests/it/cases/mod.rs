@@ -173,6 +173,7 @@ on_both_stores! {
     trust {
         a_liar_that_is_alone_deletes_nothing_and_is_asked_again
         doubtful_blocks_are_asked_about_together_and_in_turn_with_new_ones
+        what_two_endpoints_were_heard_about_is_recorded
         a_liar_that_leaves_out_one_contract_deletes_nothing
         one_liar_of_two_changes_nothing_and_is_named
         a_liar_of_two_does_not_stop_the_head
@@ -220,6 +221,11 @@ on_both_stores! {
         a_liar_that_is_alone_at_the_head_is_found_by_a_sample
         doubtful_blocks_and_segments_are_verified_in_turn
         mending_is_not_of_the_share
+        what_the_only_endpoint_says_again_is_not_proven
+        what_was_not_proven_is_looked_at_after_a_start
+        a_block_that_is_not_answered_about_holds_up_no_suspicious_range
+        a_liar_that_never_ends_does_not_keep_two_others_from_proof
+        receipts_that_fail_at_times_prove_in_the_end
     }
     once {
         a_range_under_way_when_a_source_leaves_is_announced_once

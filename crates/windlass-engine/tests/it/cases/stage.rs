@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use alloy_primitives::{Address, U256};
 use windlass_core::abi::{Decoder, EventShape};
+use windlass_core::block_set::BlockSet;
 use windlass_core::chain::{BlockHeader, BlockRef};
 use windlass_core::commit::{Commit, Write};
 use windlass_core::finality::Finality;
@@ -275,6 +276,11 @@ impl Stage {
     /// What the second look is in doubt about.
     pub(crate) async fn doubts(&self) -> Doubts {
         Doubts::read(&*self.store, &self.names.doubts).await.expect("doubts")
+    }
+
+    /// Blocks that were held against more than one endpoint.
+    pub(crate) async fn compared(&self) -> BlockSet {
+        self.kept(&self.names.compared).await.unwrap_or_default()
     }
 
     /// What was verified.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use alloy_primitives::B256;
 use windlass_core::chain::{BlockHeader, BlockRef};
 use windlass_core::event::LogEvent;
+use windlass_core::range::BlockRange;
 use windlass_core::reader::{ChainError, ChainErrorKind, Header, LogSpan};
 use windlass_core::table::RowHead;
 use windlass_engine::collect::doubts::Doubt;
@@ -514,4 +515,19 @@ pub(super) async fn an_endpoint_of_another_branch_stops_nothing(kind: Kind) {
     collector.settle().await;
     stage.assert_complete(&Orders::default()).await;
     assert_eq!(stage.position().await, i64::try_from(HEAD + 1).ok());
+}
+
+/// One endpoint that is asked again says the same again: what it alone was heard about is not
+/// recorded as compared, and neither is what was compared before and is looked at anew.
+pub(super) async fn what_two_endpoints_were_heard_about_is_recorded(kind: Kind) {
+    let (stage, mut before) = backfilled(kind).await;
+    before.settle().await;
+    assert_eq!((stage.rechecked().await, stage.compared().await.count()), (Some(97), 0));
+    before.follower.release().await;
+    let panel = Arc::new(Panel::new(vec![another(&stage), another(&stage)]));
+    let mut collector = stage.collector_reading("b", &Orders::default(), panel);
+    stage.mine_up_to(HEAD + 10);
+    collector.settle().await;
+    assert_eq!(stage.rechecked().await, Some(107));
+    assert_eq!(stage.compared().await.ranges(), [BlockRange { from: 98, to: 107 }]);
 }

@@ -2,10 +2,12 @@
 //! and whoever told them is named.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use alloy_primitives::{B256, Bloom};
+use tokio::time::sleep;
 use windlass_core::chain::BlockRef;
-use windlass_core::event::LogEvent;
+use windlass_core::event::{LogEvent, Topics};
 use windlass_core::reader::{ChainReader, LogSpan};
 use windlass_engine::collect::verify::{Verifier, VerifyMode, VerifyOptions, VerifyStep};
 
@@ -489,4 +491,97 @@ pub(super) async fn mending_is_not_of_the_share(kind: Kind) {
     assert!(mended > 0 && verifier.requests() > 256, "{mended}, {}", verifier.requests());
     stage.assert_complete(&orders).await;
     assert_eq!(stage.verified().await.sampled.count(), LAST + 1, "all of it is verified in the end");
+}
+
+/// A log that the block's bloom excludes, and that its only endpoint tells of again and again: that
+/// is kept, and proves nothing.
+pub(super) async fn what_the_only_endpoint_says_again_is_not_proven(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.reader.tamper(|_, mut logs| {
+        let made_up = logs.iter().filter(|log| log.block.number < 200).map(|log| LogEvent {
+            log_index: log.log_index + 50,
+            topics: Topics::new(&[log.topics.as_slice()[0], B256::repeat_byte(7)]).expect("few"),
+            ..log.clone()
+        });
+        logs.extend(made_up.collect::<Vec<_>>());
+        logs
+    });
+    let orders = orders(VerifyMode::Full);
+    let collector = collected(&stage, &orders, stage.reader.clone()).await;
+    verify(&collector, 1).await;
+    let record = stage.verified().await;
+    assert!((0..200).all(|block| !record.full.contains(block)), "{record:?}");
+}
+
+/// What was left unproven is looked at by the next process, also where its first step fails.
+pub(super) async fn what_was_not_proven_is_looked_at_after_a_start(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let orders = orders(VerifyMode::Sample);
+    let collector = collected(&stage, &orders, stage.reader.clone()).await;
+    verify(&collector, 1).await.1.release().await;
+    assert_eq!(stage.verified().await.unproven.count(), LAST + 1);
+    let mut verifier = Verifier::new(collector.chain.clone(), 1);
+    stage.reader.set_down(true);
+    verifier.step().await.expect_err("it is down");
+    stage.reader.set_down(false);
+    stage.reader.tell_receipts();
+    assert!(matches!(verifier.step().await.expect("a step"), VerifyStep::Looked { .. }));
+    let record = stage.verified().await;
+    assert_eq!((record.sampled.count(), record.unproven.count()), (LAST + 1, 0));
+}
+
+/// One block that the only endpoint does not answer about becomes doubtful; all others are proven.
+pub(super) async fn a_block_that_is_not_answered_about_holds_up_no_suspicious_range(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.reader.tamper(with_altered_data(20..90));
+    let orders = orders(VerifyMode::Full);
+    let collector = collected(&stage, &orders, stage.reader.clone()).await;
+    stage.reader.tell_receipts();
+    let mut verifier = Verifier::new(collector.chain.clone(), 1);
+    let found = verifier.step().await.expect("a step");
+    assert!(matches!(found, VerifyStep::Looked { mended: 1.., .. }), "{found:?}");
+    stage.reader.forget(&[1]);
+    for _ in 0..MAX_STEPS {
+        if stage.verified().await.suspect.count() == 0 {
+            break;
+        }
+        match verifier.step().await.expect("a step") {
+            VerifyStep::Waiting | VerifyStep::Idle => sleep(Duration::from_millis(500)).await,
+            _ => {}
+        }
+    }
+    let record = stage.verified().await;
+    let doubtful: Vec<u64> = record.doubts.blocks.iter().map(|block| block.number).collect();
+    assert_eq!((record.suspect.count(), &doubtful[..]), (0, &[1][..]));
+    stage.assert_complete(&orders).await;
+}
+
+/// One of three goes on altering logs that it is asked for by their blocks: verification ends.
+pub(super) async fn a_liar_that_never_ends_does_not_keep_two_others_from_proof(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let (liar, one, other) = (another(&stage), another(&stage), another(&stage));
+    liar.tamper(with_altered_data(0..1_000));
+    let panel = Arc::new(Panel::new(vec![one, other, liar]));
+    let orders = orders(VerifyMode::Full);
+    let collector = collected(&stage, &orders, panel).await;
+    verify(&collector, 1).await;
+    assert_eq!(stage.verified().await.full.count(), LAST + 1);
+    stage.assert_complete(&orders).await;
+}
+
+/// An endpoint that fails now and then at receipts has them all the same.
+pub(super) async fn receipts_that_fail_at_times_prove_in_the_end(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.reader.tell_receipts();
+    let orders = orders(VerifyMode::Sample);
+    let collector = collected(&stage, &orders, stage.reader.clone()).await;
+    stage.reader.fail_percent(15);
+    let mut verifier = Verifier::new(collector.chain.clone(), 1);
+    for _ in 0..MAX_STEPS {
+        if matches!(verifier.step().await, Ok(VerifyStep::Looked { .. })) {
+            break;
+        }
+    }
+    let record = stage.verified().await;
+    assert_eq!((record.sampled.count(), record.unproven.count()), (LAST + 1, 0));
 }
