@@ -171,7 +171,7 @@ impl CollectedChain {
 
     /// Looks at the chain; also gives the newest header whole.
     pub(super) async fn look(&self, known_final: KnownFinal) -> Result<(Sight, Header), ChainError> {
-        let is_finality_asked = matches!(known_final, KnownFinal::Last(_));
+        let is_finality_asked = !matches!(known_final, KnownFinal::Enough(_));
         let (mut sight, newest, found) =
             Sight::look(&*self.reader, self.options.finality, known_final).await?;
         if is_finality_asked {
@@ -195,7 +195,8 @@ impl CollectedChain {
         last: BlockHeader,
     ) -> Result<BlockHeader, ChainError> {
         let (finalized, found) =
-            sight::last_final(&*self.reader, self.options.finality, newest, Some(last)).await?;
+            sight::last_final(&*self.reader, self.options.finality, newest, KnownFinal::Last(Some(last)))
+                .await?;
         self.note_dispute(found.dispute);
         if self.waits_for_finality(found.is_unheard, found.is_held) {
             return Ok(last);

@@ -5,7 +5,10 @@
 //! another block at its height. An endpoint that lags or makes a chain up holds finality back
 //! for that long; the head goes on.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
+use tokio::time::{Instant, sleep};
 use windlass_core::chain::{BlockHeader, BlockRef};
 use windlass_core::finality::Finality;
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, EndpointAnswer, Header};
@@ -35,7 +38,7 @@ impl Sight {
         let newest = known(reader, BlockTag::Latest).await?;
         let (finalized, notes) = match known_final {
             KnownFinal::Enough(finalized) => (finalized, FinalityNotes::default()),
-            KnownFinal::Last(last) => last_final(reader, finality, &newest, last).await?,
+            known => last_final(reader, finality, &newest, known).await?,
         };
         Ok((Self::new(&newest, finalized), newest, notes))
     }
@@ -57,7 +60,11 @@ pub struct FinalityNotes {
     pub is_held: bool,
 }
 
-/// How often endpoints are asked where nothing is known to be final, while one is heard alone.
+/// How long endpoints are asked at the first start, while one is heard alone …
+const FIRST_WAIT: Duration = Duration::from_secs(20);
+/// … and how soon again.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// How often they are asked where nothing is known to be final, while one is heard alone.
 const FIRST_ROUNDS: u32 = 3;
 
 /// The last final block of a chain with this newest one, as far as endpoints agree about it, and
@@ -66,98 +73,155 @@ pub(super) async fn last_final(
     reader: &dyn ChainReader,
     finality: Finality,
     newest: &Header,
-    last: Option<BlockHeader>,
+    known: KnownFinal,
 ) -> Result<(BlockHeader, FinalityNotes), ChainError> {
     let tag = match finality {
         Finality::Finalized => BlockTag::Finalized,
         Finality::Safe => BlockTag::Safe,
         Finality::Depth(depth) => BlockTag::Number(newest.block.number.saturating_sub(depth)),
     };
-    let mut round = 1;
-    let (told, is_unheard) = loop {
-        let told = reader.header_from_each(tag).await;
-        let heard = told.iter().filter(|one| one.answer.is_ok()).count();
-        let is_unheard = heard == 1 && told.len() > 1;
-        if !is_unheard || last.is_some() || round == FIRST_ROUNDS {
-            break (told, is_unheard);
+    let (began, mut round) = (Instant::now(), 1);
+    let (finalized, notes) = loop {
+        let (finalized, notes) = ask_finality(reader, tag, newest, known.last()).await?;
+        let may_wait = match known {
+            KnownFinal::First => began.elapsed() < FIRST_WAIT,
+            KnownFinal::Last(None) => round < FIRST_ROUNDS,
+            KnownFinal::Last(Some(_)) | KnownFinal::Enough(_) => false,
+        };
+        if !notes.is_unheard || !may_wait {
+            break (finalized, notes);
+        }
+        if known == KnownFinal::First {
+            if round == 1 {
+                let wait_s = FIRST_WAIT.as_secs();
+                tracing::warn!(
+                    wait_s,
+                    "one endpoint alone answers: another is waited for before anything is taken for final"
+                );
+            }
+            sleep(FIRST_PAUSE).await;
         }
         round += 1;
     };
+    let finalized = match finalized {
+        Some(finalized) => finalized,
+        None => final_or_first(reader, newest.block.number).await?,
+    };
+    Ok((finalized, notes))
+}
+
+/// The last final block as endpoints tell it now, `None` where none is final yet.
+async fn ask_finality(
+    reader: &dyn ChainReader,
+    tag: BlockTag,
+    newest: &Header,
+    last: Option<BlockHeader>,
+) -> Result<(Option<BlockHeader>, FinalityNotes), ChainError> {
+    let told = reader.header_from_each(tag).await;
+    let heard = told.iter().filter(|one| one.answer.is_ok()).count();
+    let is_alone = heard == 1 && told.len() > 1;
     // An endpoint that has no news of finality holds back one that has. While no endpoint has
     // news, nothing is held back, and no time passes for the one that stands still.
     let is_old = |header: &Header| last.is_some_and(|last| header.block.number <= last.number);
     let headers = || told.iter().filter_map(|one| one.answer.as_ref().ok()?.as_ref());
     let is_held = headers().any(is_old) && !headers().all(is_old);
-    let (finalized, dispute) = confirmed(reader, newest, told, last).await?;
-    let finalized = match finalized {
-        Some(finalized) => finalized,
-        None => final_or_first(reader, newest.block.number).await?,
+    let (finalized, agreement) = confirmed(reader, newest, told, last).await?;
+    let is_unheard = is_alone || agreement == Agreement::Unheard;
+    let dispute = match agreement {
+        Agreement::Disputed(message) => Some(message),
+        Agreement::Agreed | Agreement::Unheard => None,
     };
     Ok((finalized, FinalityNotes { dispute, is_unheard, is_held }))
 }
 
+/// Whether endpoints have the same block.
+#[derive(Debug, PartialEq, Eq)]
+enum Agreement {
+    Agreed,
+    /// One has another, in these words.
+    Disputed(String),
+    /// One has it, and no other was heard.
+    Unheard,
+}
+
 /// The last final block, as far as endpoints agree about it, `None` where none is final yet; and
-/// in which words they disagree.
+/// whether they do.
 async fn confirmed(
     reader: &dyn ChainReader,
     newest: &Header,
     told: Vec<EndpointAnswer<Option<Header>>>,
     last: Option<BlockHeader>,
-) -> Result<(Option<BlockHeader>, Option<String>), ChainError> {
+) -> Result<(Option<BlockHeader>, Agreement), ChainError> {
     // A chain that does not reach it is another one than it was known of.
     let last = last.filter(|last| last.number <= newest.block.number);
     let (is_alone, mut failed, mut headers) = (told.len() < 2, None, Vec::new());
-    for one in told {
-        match one.answer {
-            Ok(header) => headers.push(header),
+    for EndpointAnswer { endpoint, answer } in told {
+        match answer {
+            Ok(header) => headers.push((endpoint, header)),
             Err(error) => failed = Some(error),
         }
     }
     if let Some(last) = last.filter(|_| headers.is_empty()) {
         // The head goes on without news of what is final.
-        return Ok((Some(last), None));
+        return Ok((Some(last), Agreement::Agreed));
     }
     if headers.is_empty() {
         let nobody = || ChainError::new(ChainErrorKind::Unreachable, "there is no endpoint to ask");
         return Err(failed.unwrap_or_else(nobody));
     }
-    let is_none_final = headers.iter().all(Option::is_none);
+    let is_none_final = headers.iter().all(|(_, header)| header.is_none());
     let is_news = |header: &BlockHeader| {
         header.number <= newest.block.number && last.is_none_or(|last| header.number > last.number)
     };
-    let headers = headers.into_iter().flatten().map(|header| header.block);
-    let Some(lowest) = headers.filter(is_news).min_by_key(|header| header.number) else {
+    let headers: Vec<(String, BlockHeader)> =
+        headers.into_iter().filter_map(|(endpoint, header)| Some((endpoint, header?.block))).collect();
+    let news = headers.iter().map(|(_, header)| *header).filter(is_news);
+    let Some(lowest) = news.min_by_key(|header| header.number) else {
         return match last {
-            Some(last) => Ok((Some(last), None)),
-            None if is_none_final => Ok((None, None)),
+            Some(last) => Ok((Some(last), Agreement::Agreed)),
+            None if is_none_final => Ok((None, Agreement::Agreed)),
             None => Err(disagreement(newest.block.number)),
         };
     };
-    let disputed = match is_alone {
-        true => None,
-        false => disputed(reader, &lowest).await,
+    let agreement = match is_alone {
+        true => Agreement::Agreed,
+        false => agreement(reader, &lowest, headers).await,
     };
-    match (disputed, last) {
-        (None, _) => Ok((Some(lowest), None)),
-        (Some(error), Some(last)) => Ok((Some(last), Some(error.message))),
-        (Some(error), None) => Err(error),
+    match (agreement, last) {
+        (Agreement::Disputed(message), Some(last)) => Ok((Some(last), Agreement::Disputed(message))),
+        (Agreement::Disputed(message), None) => Err(ChainError::new(ChainErrorKind::Malformed, message)),
+        (agreement, _) => Ok((Some(lowest), agreement)),
     }
 }
 
-/// What endpoints say, if one has another block at this height.
-async fn disputed(reader: &dyn ChainReader, block: &BlockHeader) -> Option<ChainError> {
-    let answers = reader.header_from_each(BlockTag::Number(block.number)).await;
-    let found = answers.into_iter().filter_map(|one| Some((one.endpoint, one.answer.ok().flatten()?.block)));
-    let found: Vec<(String, BlockHeader)> = found.collect();
-    let is_disputed = found.iter().any(|(_, found)| found.hash != block.hash);
-    let told: Vec<String> =
-        found.iter().map(|(endpoint, found)| format!("{endpoint} has {}", found.hash)).collect();
-    let message = format!(
-        "endpoints disagree about block {}, which one of them calls final: {}; take the one that is wrong out of `rpc`",
-        block.number,
-        told.join(", ")
-    );
-    is_disputed.then(|| ChainError::new(ChainErrorKind::Malformed, message))
+/// Whether endpoints have the same block at this height, of those that have told it already and
+/// those that are asked for it. One that is not heard says neither.
+async fn agreement(
+    reader: &dyn ChainReader,
+    block: &BlockHeader,
+    told: Vec<(String, BlockHeader)>,
+) -> Agreement {
+    let mut found: Vec<(String, BlockHeader)> =
+        told.into_iter().filter(|(_, header)| header.number == block.number).collect();
+    for one in reader.header_from_each(BlockTag::Number(block.number)).await {
+        if let Some(header) = one.answer.ok().flatten() {
+            found.retain(|(endpoint, told)| *endpoint != one.endpoint || told.hash != header.block.hash);
+            found.push((one.endpoint, header.block));
+        }
+    }
+    if found.iter().any(|(_, found)| found.hash != block.hash) {
+        let told: Vec<String> =
+            found.iter().map(|(endpoint, found)| format!("{endpoint} has {}", found.hash)).collect();
+        return Agreement::Disputed(format!(
+            "endpoints disagree about block {}, which one of them calls final: {}; take the one that is wrong out of `rpc`",
+            block.number,
+            told.join(", ")
+        ));
+    }
+    match found.len() {
+        0 | 1 => Agreement::Unheard,
+        _ => Agreement::Agreed,
+    }
 }
 
 fn disagreement(number: u64) -> ChainError {
@@ -172,11 +236,22 @@ pub enum KnownFinal {
     Enough(BlockHeader),
     /// It is asked for; this was the last one.
     Last(Option<BlockHeader>),
+    /// It is asked for to begin with: much is built on it, so that an endpoint that is not heard is
+    /// waited for.
+    First,
 }
 
 impl KnownFinal {
     /// Nothing is known.
     pub const NOTHING: Self = Self::Last(None);
+
+    const fn last(self) -> Option<BlockHeader> {
+        match self {
+            Self::Enough(last) => Some(last),
+            Self::Last(last) => last,
+            Self::First => None,
+        }
+    }
 }
 
 /// Where nothing is final yet, the first block is; a chain that is long since past that age

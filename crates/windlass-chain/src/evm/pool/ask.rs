@@ -226,6 +226,9 @@ impl Inner {
                 if let Some(block) = question.accuses() {
                     self.accuse(&tried.unknowing, block);
                 }
+                if question.is_for_newest() {
+                    self.knowledge().told_newest = Some(place);
+                }
                 if question.kind().is_about_heads() {
                     self.prefer(place, &tried.ignorant, now);
                 }

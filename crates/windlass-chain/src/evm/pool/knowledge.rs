@@ -18,6 +18,8 @@ pub(super) struct Knowledge {
     pub(super) is_provable: bool,
     /// Who is asked about heads, as long as it is well.
     pub(super) favourite: Option<usize>,
+    /// Who told the newest block last.
+    pub(super) told_newest: Option<usize>,
     /// The highest head that anybody told, and when it was told first.
     pub(super) highest: Option<(u64, Instant)>,
     /// When heads were last compared.

@@ -1,5 +1,5 @@
-//! The newest block. Endpoints have different ones: the favourite's is taken, and compared
-//! with another's whenever it stands still or goes back, so that a node that has stopped
+//! The newest block. Endpoints have different ones: one is asked, and compared
+//! with another whenever it stands still or goes back, so that a node that has stopped
 //! does not stop the follower.
 
 use std::time::Duration;
@@ -32,10 +32,10 @@ impl Inner {
         if self.members.len() == 1 || !self.wants_comparison(first.as_ref()) {
             return Ok(first);
         }
-        let Some(favourite) = self.knowledge().favourite else { return Ok(first) };
-        let second = self.ask_another(&question, favourite).await;
+        let Some(teller) = self.knowledge().told_newest else { return Ok(first) };
+        let second = self.ask_another(&question, teller).await;
         if let (Some(first), Some((place, second))) = (&first, &second) {
-            self.compare_heads((favourite, first.block.number), (*place, second.block.number));
+            self.compare_heads((teller, first.block.number), (*place, second.block.number));
         }
         Ok(self.higher(first, second))
     }
@@ -66,8 +66,8 @@ impl Inner {
     }
 
     /// One other member's head; its trouble is not the caller's, and its rate not worth waiting for.
-    async fn ask_another(&self, question: &AskHeader, favourite: usize) -> Option<(usize, Header)> {
-        let turn = self.spare_turn(question, &[favourite])?;
+    async fn ask_another(&self, question: &AskHeader, teller: usize) -> Option<(usize, Header)> {
+        let turn = self.spare_turn(question, &[teller])?;
         let (place, now) = (turn.place, Instant::now());
         if !self.members[place].health().rate.expected_wait(0, now).is_zero() {
             return None;

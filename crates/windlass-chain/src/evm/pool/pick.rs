@@ -183,7 +183,8 @@ impl Inner {
 
     fn score<Q: Question>(&self, question: &Q, place: usize, now: Instant) -> f64 {
         let health = self.members[place].health();
-        let behind = question.needs().zip(health.head()).is_some_and(|(needs, head)| head < needs);
+        let lacks_block = question.needs().zip(health.head()).is_some_and(|(needs, head)| head < needs);
+        let behind = lacks_block || (question.is_for_newest() && health.blocks_behind(now).is_some());
         health.score(question.kind(), now) * if behind { BEHIND_PENALTY } else { 1.0 }
     }
 

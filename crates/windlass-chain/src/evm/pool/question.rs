@@ -74,6 +74,11 @@ pub(super) trait Question: Sync {
         self.kind().is_about_heads()
     }
 
+    /// Whether it asks for the newest block.
+    fn is_for_newest(&self) -> bool {
+        false
+    }
+
     /// Whether the head waits for it although it is asked to compare endpoints.
     fn is_compared_first(&self, _newest: Option<u64>) -> bool {
         false
@@ -167,6 +172,10 @@ impl Question for AskHeader {
 
     fn kind(&self) -> Kind {
         Kind::Head
+    }
+
+    fn is_for_newest(&self) -> bool {
+        self.block == BlockTag::Latest
     }
 
     fn is_compared_first(&self, _newest: Option<u64>) -> bool {

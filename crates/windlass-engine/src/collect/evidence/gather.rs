@@ -52,9 +52,9 @@ pub(in crate::collect) async fn judge_block(
     number: u64,
     is_bloom_whole: bool,
 ) -> Result<Judged, CollectError> {
-    let (header, proof) = match agreed(reader.header_from_each(BlockTag::Number(number)).await, number)? {
-        Some(Agreed { proof: HeaderProof::None, is_partial: true, .. }) => {
-            // Its times, its bloom and its roots are one endpoint's word.
+    let (header, proof) = match ask_header(reader, number).await? {
+        Some(Agreed { proof: HeaderProof::None | HeaderProof::Hash, is_partial: true, .. }) => {
+            // That it is on the chain is one endpoint's word, whatever it hashes to.
             return Ok(doubtful(Doubt::Unheard));
         }
         Some(Agreed { header, proof, .. }) if !is_stored_otherwise(chain, &header.block).await? => {
@@ -71,11 +71,13 @@ pub(in crate::collect) async fn judge_block(
         judge(&accounts, is_bloom_whole, proof)
     };
     let mut judgement = judged(&voices);
-    // What two endpoints say alike stands; receipts are more than one endpoint's word.
-    let is_agreed = matches!(
-        judgement.verdict,
-        Verdict::Stored(Proof::TwoEndpoints) | Verdict::Replace { proof: Proof::TwoEndpoints, .. }
-    );
+    // What two endpoints say alike stands where no other contradicts them; receipts are more than
+    // any word.
+    let is_agreed = voices.len() == 1
+        && matches!(
+            judgement.verdict,
+            Verdict::Stored(Proof::TwoEndpoints) | Verdict::Replace { proof: Proof::TwoEndpoints, .. }
+        );
     // A header that may be made up has a root that may be.
     let receipts = match is_agreed || proof == HeaderProof::None {
         true => AskedReceipts::default(),
@@ -103,11 +105,26 @@ pub(in crate::collect) async fn judge_block(
     Ok(Judged { is_lone_word, ..conclude(header, voices, judgement) })
 }
 
+/// The header that endpoints agree on; one that fails now and then is asked again.
+async fn ask_header(reader: &dyn ChainReader, number: u64) -> Result<Option<Agreed>, ChainError> {
+    let mut round = 1;
+    loop {
+        let answers = reader.header_from_each(BlockTag::Number(number)).await;
+        let has_failed = answers.iter().any(|one| one.answer.is_err());
+        let agreed = agreed(answers, number);
+        let is_partial = matches!(&agreed, Ok(Some(Agreed { is_partial: true, .. })) if has_failed);
+        if !is_partial || round == MAX_ROUNDS {
+            return agreed;
+        }
+        round += 1;
+    }
+}
+
 /// A header, and on what it stands.
 struct Agreed {
     header: Header,
     proof: HeaderProof,
-    /// Whether another endpoint did not tell it.
+    /// Whether another endpoint did not tell it, or not the same block.
     is_partial: bool,
 }
 
@@ -132,6 +149,8 @@ fn agreed(answers: Vec<EndpointAnswer<Option<Header>>>, number: u64) -> Result<O
         .filter(|(header, _)| header.is_hash_proven)
         .map(|(header, _)| header.block.hash)
         .collect();
+    let hashes: Vec<(B256, usize)> =
+        votes.iter().map(|(header, count)| (header.block.hash, *count)).collect();
     votes.retain(|(header, _)| header.is_hash_proven || !proven.contains(&header.block.hash));
     votes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let is_tie = votes.len() > 1 && votes[0].1 == votes[1].1;
@@ -148,7 +167,10 @@ fn agreed(answers: Vec<EndpointAnswer<Option<Header>>>, number: u64) -> Result<O
                 (_, true) => HeaderProof::Hash,
                 (_, false) => HeaderProof::None,
             };
-            Ok(Some(Agreed { header, proof, is_partial: asked > votes }))
+            // Whoever names its hash has the block, whatever else it says about it.
+            let named = hashes.iter().filter(|(hash, _)| *hash == header.block.hash);
+            let heard = if header.is_hash_proven { named.map(|(_, count)| count).sum() } else { votes };
+            Ok(Some(Agreed { header, proof, is_partial: asked > heard }))
         }
     }
 }

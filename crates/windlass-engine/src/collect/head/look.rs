@@ -20,14 +20,14 @@ impl Follower {
             (_, Some((sight, _))) => KnownFinal::Last(Some(sight.finalized)),
             (_, None) => {
                 let stored: Option<Sight> = ledger::read(&*self.chain.store, &self.chain.names.sight).await?;
-                KnownFinal::Last(stored.map(|sight| sight.finalized))
+                stored.map_or(KnownFinal::First, |sight| KnownFinal::Last(Some(sight.finalized)))
             }
         };
         let mut seen = match self.poll.take() {
             Some(poll) => poll.answer.await.unwrap_or_else(|_| Err(interrupted()))?,
             None => {
                 self.polls.start(Instant::now());
-                if matches!(known_final, KnownFinal::Last(_)) {
+                if !matches!(known_final, KnownFinal::Enough(_)) {
                     self.polls.start_finality(Instant::now());
                 }
                 self.chain.look(known_final).await?

@@ -15,6 +15,9 @@ use crate::collect::sight::Sight;
 /// lagging endpoint may not have had yet when their campaign went over them.
 const RECHECK_BELOW_BLOCKS: u64 = 256;
 
+/// So often endpoints must have both ends of what is left to a campaign.
+const JUMP_ROUNDS: u32 = 3;
+
 impl Follower {
     /// The very first step: the head goes on from the last final block, campaigns
     /// take care of what lies below.
@@ -89,6 +92,15 @@ impl Follower {
     /// Leaves what lies between the position and the last final block to a campaign.
     pub(super) async fn jump(&self, step: &Step) -> Result<Followed, CollectError> {
         let (names, finalized) = (&self.chain.names, step.sight.finalized.block_ref());
+        // The blocks in between are not followed one by one: an endpoint that has served another
+        // chain for a moment would have led away from what is stored.
+        for _ in 0..JUMP_ROUNDS {
+            let found = self.chain.reader.header(BlockTag::Number(finalized.number)).await?;
+            let is_there = found.is_some_and(|header| header.block.hash == finalized.hash);
+            if !is_there || self.is_canonical(&step.position).await? != Some(true) {
+                return Ok(Followed::Idle);
+            }
+        }
         let standing = self.standing(step).await?;
         let new = step.plan.jump(&standing, finalized.number);
         let mut writes = ledger::change(names, (&step.plan, &new), &standing.next_blocks)?;

@@ -118,9 +118,17 @@ impl Verifier {
     ) -> Result<Vec<u64>, CollectError> {
         let headers = self.reader.headers(numbers).await?;
         let stored = self.stored_blocks(routing, numbers).await?;
-        let mut findings = Vec::with_capacity(numbers.len());
+        let (mut suspicious, mut findings) = (Vec::new(), Vec::with_capacity(numbers.len()));
         for (number, header) in numbers.iter().zip(headers) {
-            let (header, block) = (header.ok_or_else(|| unknown_final(*number))?, &stored[number]);
+            let block = &stored[number];
+            let header = match header {
+                Some(header) => header,
+                None if self.insists() => {
+                    suspicious.push(*number);
+                    continue;
+                }
+                None => return Err(unknown_final(*number).into()),
+            };
             findings.push(async move {
                 // A header that does not hash to its hash may be made up, times and bloom with it.
                 let is_right = match header.is_hash_proven {
@@ -137,7 +145,7 @@ impl Verifier {
             });
         }
         let mut findings = stream::iter(findings).buffered(BLOCKS_AT_ONCE);
-        let (mut suspicious, mut whole, mut room) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut whole, mut room) = (Vec::new(), Vec::new());
         while let Some(found) = findings.next().await {
             let (header, block, finding) = found?;
             match finding {
@@ -250,6 +258,9 @@ impl Verifier {
         header: &Header,
         stored: &StoredBlock,
     ) -> Result<bool, ChainError> {
+        if !self.is_on_every_chain(header).await? {
+            return Ok(false);
+        }
         let has_proven_receipts = self.chain.has_proven_receipts.load(Ordering::Relaxed);
         let given = match self.proven_logs(header).await? {
             ReceiptLogs::Proven(logs) => Some(logs),
@@ -268,6 +279,20 @@ impl Verifier {
         let wanted: Vec<_> = logs.into_iter().filter(|log| routing.filter.matches(log)).collect();
         let sorted = routing.sorted(&wanted);
         Ok(stored.change(&header.block, &header.logs_bloom, (&wanted, &sorted)).is_none())
+    }
+
+    /// Whether no endpoint has another block at its height: one that hashes to its hash may be of a
+    /// branch of its own.
+    async fn is_on_every_chain(&self, header: &Header) -> Result<bool, ChainError> {
+        let (mut heard, mut failed) = (0, None);
+        for one in self.reader.header_from_each(BlockTag::Number(header.block.number)).await {
+            match one.answer {
+                Ok(Some(other)) if other.block.hash != header.block.hash => return Ok(false),
+                Ok(_) => heard += 1,
+                Err(error) => failed = Some(error),
+            }
+        }
+        failed.filter(|_| heard < 2).map_or(Ok(true), Err)
     }
 
     /// All logs of a block, from receipts that hash to the root in its header. Only they have

@@ -63,6 +63,8 @@ const MAX_FAILURES: u32 = 10;
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 /// … and no later.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// What is not proven is looked at again after this: endpoints change.
+const UNPROVEN_PAUSE: Duration = Duration::from_secs(3_600);
 /// After trouble it goes on no sooner than this: no other loop waits for it.
 const TROUBLE_PAUSE: Duration = Duration::from_secs(5);
 
@@ -147,8 +149,8 @@ pub struct Verifier {
     failures: u32,
     /// Whether the word of the only endpoint was taken in this step, for want of receipts.
     has_taken_lone_word: AtomicBool,
-    /// Whether a step was committed.
-    has_begun: bool,
+    /// When it last began to look again at what was not proven.
+    looked_again: Option<Instant>,
     /// Whether the last suspicious range was told by one endpoint alone.
     was_alone: bool,
     /// Whether receipts of the chain have not hashed to the roots in their headers for long.
@@ -181,7 +183,7 @@ impl Verifier {
             free_requests: 0,
             failures: 0,
             has_taken_lone_word: AtomicBool::new(false),
-            has_begun: false,
+            looked_again: None,
             was_alone: false,
             ignores_receipts: AtomicBool::new(false),
             seed,
@@ -226,7 +228,8 @@ impl Verifier {
         let plan = ledger::plan(&*chain.store, &chain.names).await?;
         record.follow_plan(&plan);
         record.release_settled();
-        if !self.has_begun {
+        let looks_again = self.looked_again.is_none_or(|at| at.elapsed() >= UNPROVEN_PAUSE);
+        if looks_again {
             record.unproven = BlockSet::EMPTY;
         }
         let work = match self.next_work(&plan, &record).await? {
@@ -236,10 +239,13 @@ impl Verifier {
         };
         let before = self.reader.count();
         let done = self.work(Step { lease, plan, record }, work).await;
-        self.has_begun |= matches!(
+        let is_committed = matches!(
             done,
             Ok(VerifyStep::Looked { .. } | VerifyStep::Recollected { .. } | VerifyStep::AskedAgain { .. })
         );
+        if is_committed && looks_again {
+            self.looked_again = Some(Instant::now());
+        }
         if work.is_free() {
             self.free_requests += self.reader.count().saturating_sub(before);
         }
@@ -247,7 +253,6 @@ impl Verifier {
     }
 
     async fn work(&mut self, step: Step, work: Work) -> Result<VerifyStep, CollectError> {
-        self.seed = sample::mixed(self.seed);
         self.has_asked_again = matches!(work, Work::AskAgain(_));
         let done = match work {
             Work::AskAgain(blocks) => self.ask_again(step, blocks).await,
@@ -255,6 +260,10 @@ impl Verifier {
             Work::Look(blocks) => self.look(step, blocks).await,
         };
         self.failures = if matches!(done, Err(CollectError::Chain(_))) { self.failures + 1 } else { 0 };
+        // Who withholds an answer is asked for the same again, not for something else.
+        if done.is_ok() {
+            self.seed = sample::mixed(self.seed);
+        }
         done
     }
 

@@ -31,7 +31,7 @@ pub struct Verified {
     /// that may have logs.
     pub full: BlockSet,
     /// Blocks that fit what the chain's only endpoint says, which has no receipts to prove it. They
-    /// are looked at again by the next process: it may have another endpoint.
+    /// are looked at again after a start and from time to time: endpoints change.
     pub unproven: BlockSet,
     /// Blocks that are collected again, because one of them was stored wrongly.
     pub suspect: BlockSet,

@@ -18,7 +18,7 @@ const SAMPLED_BLOCKS: u64 = 2_000;
 /// Blocks that the head goes on adding to are looked at when there are so many.
 const HEAD_BLOCKS: u64 = 200;
 /// What a step over a sampled segment may cost: headers and logs.
-const SAMPLED_COST: u64 = 40;
+const SAMPLED_COST: u64 = 60;
 
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
