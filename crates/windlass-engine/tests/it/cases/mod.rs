@@ -174,6 +174,8 @@ on_both_stores! {
         a_liar_that_is_alone_deletes_nothing_and_is_asked_again
         doubtful_blocks_are_asked_about_together_and_in_turn_with_new_ones
         what_two_endpoints_were_heard_about_is_recorded
+        two_final_blocks_of_one_height_are_a_dispute
+        a_moment_of_another_chain_leads_nowhere
         a_liar_that_leaves_out_one_contract_deletes_nothing
         one_liar_of_two_changes_nothing_and_is_named
         a_liar_of_two_does_not_stop_the_head

@@ -2,6 +2,7 @@
 //! wrong is named.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use alloy_primitives::B256;
 use windlass_core::chain::{BlockHeader, BlockRef};
@@ -530,4 +531,52 @@ pub(super) async fn what_two_endpoints_were_heard_about_is_recorded(kind: Kind) 
     collector.settle().await;
     assert_eq!(stage.rechecked().await, Some(107));
     assert_eq!(stage.compared().await.ranges(), [BlockRange { from: 98, to: 107 }]);
+}
+
+/// One of two is on a branch of its own from the last final block on. The other has just told which
+/// block is final, and does not answer when it is asked for that block again.
+pub(super) async fn two_final_blocks_of_one_height_are_a_dispute(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.mine_up_to(HEAD);
+    let liar = another(&stage);
+    let panel = Arc::new(Panel::new(vec![liar.clone(), stage.reader.clone()]));
+    let mut collector = stage.collector_reading("a", &Orders::default(), panel);
+    collector.settle().await;
+    let known = stage.sight().await.expect("a sight").finalized;
+    liar.tamper_headers(move |header| match header.block.number == known.number + 1 {
+        true => Header { block: BlockHeader { hash: B256::repeat_byte(7), ..header.block }, ..header },
+        false => header,
+    });
+    stage.reader.forget(&[known.number + 1]);
+    stage.mine(&[1_000]);
+    collector.settle().await;
+    assert_eq!(stage.sight().await.expect("a sight").finalized.number, known.number);
+    liar.be_honest();
+    stage.reader.forget(&[]);
+    stage.mine(&[1_001]);
+    collector.settle().await;
+    assert_eq!(stage.sight().await.expect("a sight").finalized.number, stage.chain.finalized());
+    stage.assert_complete(&Orders::default()).await;
+}
+
+/// The only endpoint serves a longer chain for one look, as a balancer with a wrong node behind it
+/// does: what is stored is not left behind for it.
+pub(super) async fn a_moment_of_another_chain_leads_nowhere(kind: Kind) {
+    let (stage, mut collector) = backfilled(kind).await;
+    collector.settle().await;
+    let answers = AtomicUsize::new(0);
+    stage.reader.tamper_headers(move |header| match answers.fetch_add(1, Ordering::Relaxed) {
+        0 | 1 => {
+            let number = header.block.number + 5_000;
+            Header { block: BlockHeader { number, hash: B256::repeat_byte(7), ..header.block }, ..header }
+        }
+        _ => header,
+    });
+    let did = collector.settle().await;
+    assert!(!did.iter().any(|did| matches!(did, Followed::Jumped { .. })), "{did:?}");
+    assert_eq!(stage.position().await, i64::try_from(HEAD).ok());
+    stage.mine(&[1_000]);
+    collector.settle().await;
+    assert_eq!(stage.position().await, i64::try_from(HEAD + 1).ok());
+    stage.assert_complete(&Orders::default()).await;
 }

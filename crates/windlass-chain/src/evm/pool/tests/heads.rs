@@ -211,6 +211,23 @@ async fn an_endpoint_that_waits_for_its_rate_does_not_hold_up_the_heads() {
     assert!(slowest <= Duration::from_secs(1), "{slowest:?}");
 }
 
+/// A quick endpoint is far behind, and moves as the chain does; the other is slower.
+#[tokio::test(start_paused = true)]
+async fn a_quick_endpoint_that_is_far_behind_does_not_hide_the_head() {
+    let (pool, fakes) = pool(2);
+    fakes[1].manner().latency = Duration::from_millis(100);
+    let mut lags = Vec::new();
+    for second in 0..120 {
+        let newest = 1_000 + second;
+        fakes[0].manner().head = newest - 200;
+        fakes[1].manner().head = newest;
+        lags.push(newest - head(&pool).await);
+        sleep(Duration::from_millis(900)).await;
+    }
+    let late = lags.iter().skip(10).filter(|lag| **lag > 0).count();
+    assert!(late <= 2, "{lags:?}");
+}
+
 /// Many blocks are compared at an endpoint that takes few requests a second, and the other is away:
 /// heads do not wait until all of them were asked about.
 #[tokio::test(start_paused = true)]
