@@ -42,9 +42,9 @@ const PAUSE: Duration = Duration::from_secs(1);
     after_help = "Exits with 1 if something differs that was not repaired, if blocks were given up (W0402), or if no block could be looked at."
 )]
 pub(crate) struct Args {
-    /// Which chain, by its name in the configuration
+    /// Which chain, by its name in the configuration; the only one, if it is left out
     #[arg(long, value_parser = chain_name)]
-    chain: ChainName,
+    chain: Option<ChainName>,
     /// The first block; where collecting began, if it is left out
     #[arg(long)]
     from: Option<u64>,
@@ -75,10 +75,11 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
         return Err(Failure::usage("nothing lies between --from and --to").hint("--from comes first"));
     }
     let loaded = global.load()?;
+    let chain = chosen(args.chain.as_ref(), &loaded.config)?;
     let store = store::open(&loaded.config.database, Access::Change).await?;
     let audited = async {
-        let audit = composed(&args, &loaded.config, &store).await?;
-        examine(&args, &audit).await
+        let audit = composed(&args, &chain, &loaded.config, &store).await?;
+        examine(&args, &chain, &audit).await
     };
     let audited = audited.await;
     store.close().await;
@@ -94,12 +95,37 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     }
 }
 
+/// The chain that is meant, where the configuration has several or none by that name.
+fn chosen(named: Option<&ChainName>, config: &Config) -> Result<ChainName, Failure> {
+    let names: Vec<&ChainName> = config.chain.keys().collect();
+    match (named, &names[..]) {
+        (Some(name), _) if names.contains(&name) => Ok(name.clone()),
+        (Some(name), _) => {
+            Err(Failure::refused(format_args!("there is no chain `{name}` in the configuration"))
+                .hint("`windlass config show` lists the chains"))
+        }
+        (None, [only]) => Ok((*only).clone()),
+        (None, []) => Err(Failure::refused("there is no chain in the configuration")
+            .hint("`windlass init --contract` writes one")),
+        (None, several) => {
+            let several: Vec<String> = several.iter().map(ToString::to_string).collect();
+            Err(Failure::usage("there are several chains: say which one with --chain")
+                .hint(format!("one of {}", several.join(", "))))
+        }
+    }
+}
+
 /// The audit of a configured chain, once its endpoints answer. One question that goes wrong
 /// is no reason to give up before anything was looked at.
-async fn composed(args: &Args, config: &Config, store: &Arc<dyn Store>) -> Result<Audit, Failure> {
+async fn composed(
+    args: &Args,
+    chain: &ChainName,
+    config: &Config,
+    store: &Arc<dyn Store>,
+) -> Result<Audit, Failure> {
     let mut tries = 1;
     loop {
-        match compose(args, config, store.clone()).await {
+        match compose(args, chain, config, store.clone()).await {
             Err(failure) if tries < MAX_TRIES && is_passing(&failure) => {
                 tracing::debug!(
                     tries,
@@ -119,12 +145,17 @@ fn is_passing(failure: &Failure) -> bool {
 }
 
 /// The audit of a configured chain.
-async fn compose(args: &Args, config: &Config, store: Arc<dyn Store>) -> Result<Audit, Failure> {
-    let section = config.chain.get(&args.chain).ok_or_else(|| {
-        Failure::refused(format_args!("there is no chain `{}` in the configuration", args.chain))
-            .hint("`windlass config show` lists the chains")
-    })?;
-    let endpoints = Endpoints::open(&args.chain, section)?;
+async fn compose(
+    args: &Args,
+    name: &ChainName,
+    config: &Config,
+    store: Arc<dyn Store>,
+) -> Result<Audit, Failure> {
+    let section = config
+        .chain
+        .get(name)
+        .ok_or_else(|| Failure::refused(format_args!("there is no chain `{name}` in the configuration")))?;
+    let endpoints = Endpoints::open(name, section)?;
     retrying(|| endpoints.check_chain()).await?;
     let catalog = prepare::catalog(&*store, &endpoints, &Draft::all(config)?).await?;
     let owner = owner()?;
@@ -149,7 +180,11 @@ fn second(secret: &Secret, chain: windlass_core::chain::ChainId) -> Result<EvmPo
 }
 
 /// Looks at everything that was asked for; and why not at all of it, if it ended early.
-async fn examine(args: &Args, audit: &Audit) -> Result<(Report, Option<Failure>), Failure> {
+async fn examine(
+    args: &Args,
+    chain: &ChainName,
+    audit: &Audit,
+) -> Result<(Report, Option<Failure>), Failure> {
     let extent = audit.extent().await?.ok_or_else(|| {
         Failure::refused("nothing has been collected of this chain yet").hint("start `windlass run` first")
     })?;
@@ -157,12 +192,16 @@ async fn examine(args: &Args, audit: &Audit) -> Result<(Report, Option<Failure>)
         from: args.from.unwrap_or(extent.from).max(extent.from),
         to: args.to.unwrap_or(extent.to).min(extent.to),
     };
+    if extent.from > extent.to {
+        let why = "no block that was collected is final yet";
+        return Err(Failure::refused(why).hint("only final blocks are audited: try again later"));
+    }
     if blocks.from > blocks.to {
         let hint = format!("blocks {} to {} can be audited", extent.from, extent.to);
         return Err(Failure::refused("there is no block to audit between --from and --to").hint(hint));
     }
     let not_final = args.to.map_or(0, |to| to.saturating_sub(extent.to));
-    let mut report = Report::new(args.chain.clone(), blocks, not_final);
+    let mut report = Report::new(chain.clone(), blocks, not_final);
     let (mut from, mut pages) = (blocks.from, 0);
     while from <= blocks.to {
         match page(audit, from, blocks.to, args.repair, &mut report).await {
@@ -206,6 +245,21 @@ async fn page(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_only_chain_need_not_be_named() {
+        let config = |chains: &[&str]| -> Config {
+            let chain = |name: &&str| format!("[chain.{name}]\nid = 1\nrpc = [\"http://h\"]\n");
+            toml::from_str(&chains.iter().map(chain).collect::<String>()).expect("a configuration")
+        };
+        let name = |text: &str| chain_name(text).expect("a name");
+        assert_eq!(chosen(None, &config(&["a"])).expect("one"), name("a"));
+        assert_eq!(chosen(Some(&name("b")), &config(&["a", "b"])).expect("one"), name("b"));
+        for (named, chains) in [(None, &["a", "b"][..]), (None, &[]), (Some(name("c")), &["a"])] {
+            let failure = chosen(named.as_ref(), &config(chains)).expect_err("none");
+            assert!(failure.hint.is_some(), "{failure:?}");
+        }
+    }
 
     /// Guards against two containers, in each of which the process has the number 1.
     #[test]
