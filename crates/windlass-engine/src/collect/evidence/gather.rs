@@ -15,6 +15,7 @@ use super::{Account, Doubt, HeaderProof, Judgement, Proof, StoredBlock, Verdict,
 use crate::collect::block_logs;
 use crate::collect::chain::CollectedChain;
 use crate::collect::error::CollectError;
+use crate::collect::resolve::is_passing;
 use crate::collect::routing::Routing;
 
 /// What was found out about a block.
@@ -83,6 +84,7 @@ pub(in crate::collect) async fn judge_block(
         true => AskedReceipts::default(),
         false => ask_receipts(reader, &header, &routing.filter).await,
     };
+    let has_failed = receipts.has_failed;
     if let Some(mut voice) = receipts.proven {
         chain.has_proven_receipts.store(true, Ordering::Relaxed);
         if !voice.is_contested_by(&voices, &stored) {
@@ -102,6 +104,10 @@ pub(in crate::collect) async fn judge_block(
     }
     let heard: usize = voices.iter().map(|voice| voice.endpoints.len()).sum();
     let is_lone_word = heard < 2 && !voices.iter().any(|voice| voice.is_receipts);
+    if is_lone_word && has_failed && chain.has_proven_receipts.load(Ordering::Relaxed) {
+        // Receipts will tell.
+        return Ok(doubtful(Doubt::Unheard));
+    }
     Ok(Judged { is_lone_word, ..conclude(header, voices, judgement) })
 }
 
@@ -256,12 +262,21 @@ struct AskedReceipts {
     proven: Option<Voice>,
     /// Whether an endpoint has some that do not.
     has_others: bool,
+    /// Whether an endpoint failed, and did not say that it has none.
+    has_failed: bool,
 }
 
 async fn ask_receipts(reader: &dyn ChainReader, header: &Header, filter: &LogFilter) -> AskedReceipts {
     let mut asked = AskedReceipts::default();
     for one in reader.receipts_from_each(&header.block).await {
-        let Ok(Some(receipts)) = one.answer else { continue };
+        let receipts = match one.answer {
+            Ok(Some(receipts)) => receipts,
+            Ok(None) => continue,
+            Err(error) => {
+                asked.has_failed |= is_passing(&error);
+                continue;
+            }
+        };
         if !receipts.prove(header) {
             asked.has_others |= receipts.root != header.receipts_root;
             continue;

@@ -261,10 +261,9 @@ impl Verifier {
         if !self.is_on_every_chain(header).await? {
             return Ok(false);
         }
-        let has_proven_receipts = self.chain.has_proven_receipts.load(Ordering::Relaxed);
         let given = match self.proven_logs(header).await? {
             ReceiptLogs::Proven(logs) => Some(logs),
-            ReceiptLogs::Mismatched if has_proven_receipts => None,
+            ReceiptLogs::Mismatched if self.has_proven_receipts() => None,
             // Nobody knows yet whether receipts of this chain hash to their roots at all.
             ReceiptLogs::Mismatched if !self.insists() && !self.ignores_receipts() => {
                 return Err(mismatch(header.block.number));
@@ -279,6 +278,11 @@ impl Verifier {
         let wanted: Vec<_> = logs.into_iter().filter(|log| routing.filter.matches(log)).collect();
         let sorted = routing.sorted(&wanted);
         Ok(stored.change(&header.block, &header.logs_bloom, (&wanted, &sorted)).is_none())
+    }
+
+    /// Whether receipts of the chain are known to hash to their roots.
+    fn has_proven_receipts(&self) -> bool {
+        self.chain.has_proven_receipts.load(Ordering::Relaxed)
     }
 
     /// Whether no endpoint has another block at its height: one that hashes to its hash may be of a
@@ -324,7 +328,7 @@ impl Verifier {
             }
             (None, _) if is_mismatched => Ok(ReceiptLogs::Mismatched),
             // One that fails now has not said that it has none.
-            (None, Some(error)) if !self.insists() => Err(error),
+            (None, Some(error)) if !self.insists() || self.has_proven_receipts() => Err(error),
             (None, _) => Ok(ReceiptLogs::Absent),
         }
     }

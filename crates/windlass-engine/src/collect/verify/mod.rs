@@ -64,7 +64,7 @@ const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 /// … and no later.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// What is not proven is looked at again after this: endpoints change.
-const UNPROVEN_PAUSE: Duration = Duration::from_secs(3_600);
+const UNPROVEN_PAUSE: Duration = Duration::from_secs(600);
 /// After trouble it goes on no sooner than this: no other loop waits for it.
 const TROUBLE_PAUSE: Duration = Duration::from_secs(5);
 
