@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 use windlass_chain::evm::{EvmHeads, EvmPool, EvmRpc, HeadsOptions, LearnOptions, PoolOptions, RpcError};
 use windlass_core::chain::ChainId;
 use windlass_core::code::Code;
@@ -20,6 +20,10 @@ use crate::failure::Failure;
 
 /// How long an endpoint may take to say which chain it serves.
 const CHAIN_ID_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often it is asked: one that refuses now and then does not leave the answer to others …
+const CHAIN_ID_TRIES: u32 = 3;
+/// … and how soon again.
+const CHAIN_ID_PAUSE: Duration = Duration::from_millis(300);
 /// How long the others are waited for once one has said so.
 const OTHERS_WAIT: Duration = Duration::from_secs(1);
 
@@ -71,7 +75,14 @@ impl Endpoints {
         for url in self.urls.clone() {
             asked.spawn(async move {
                 let rpc = EvmRpc::with_timeout(url.expose_secret(), CHAIN_ID_TIMEOUT)?;
-                Ok::<_, RpcError>((rpc.place().to_owned(), rpc.chain_id().await?))
+                let mut tries = 1;
+                loop {
+                    match rpc.chain_id().await {
+                        Err(_) if tries < CHAIN_ID_TRIES => tries += 1,
+                        found => return Ok::<_, RpcError>((rpc.place().to_owned(), found?)),
+                    }
+                    sleep(CHAIN_ID_PAUSE).await;
+                }
             });
         }
         let (mut confirmed, mut trouble) = (0, None);
@@ -140,5 +151,55 @@ impl From<ChainError> for Failure {
             ) => "the message has the provider's words; `windlass doctor` looks closer",
         };
         Self::coded(error.kind.code(), error).hint(hint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// Serves these answers, one a connection; with none left it is silent.
+    async fn serve(answers: Vec<&'static str>) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        tokio::spawn(async move {
+            let (mut answers, mut kept) = (answers.into_iter(), Vec::new());
+            while let Ok((mut stream, _)) = listener.accept().await {
+                if let Some(body) = answers.next() {
+                    let mut asked = [0; 4_096];
+                    let count = stream.read(&mut asked).await.unwrap_or(0);
+                    let asked = String::from_utf8_lossy(&asked[..count]).into_owned();
+                    let id = asked.split_once("\"id\":").map_or("0", |(_, rest)| {
+                        rest.split(|letter: char| !letter.is_ascii_digit()).next().unwrap_or("0")
+                    });
+                    let body = format!(r#"{{"jsonrpc":"2.0","id":{id},{body}}}"#);
+                    let head = format!(
+                        "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                        body.len()
+                    );
+                    let _ = stream.write_all(format!("{head}{body}").as_bytes()).await;
+                }
+                kept.push(stream);
+            }
+        });
+        url
+    }
+
+    /// One endpoint hangs and the other refuses once, in words of its own: a start does not wait
+    /// for the first.
+    #[tokio::test]
+    async fn an_endpoint_that_refuses_once_is_asked_again_while_another_hangs() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let refusal = r#""error":{"code":-1494,"message":"du vu fu"}"#;
+        let answer = r#""result":"0x1""#;
+        let urls = [serve(Vec::new()).await, serve(vec![refusal, answer]).await];
+        let chain = toml::from_str(&format!("id = 1\nrpc = {urls:?}")).expect("a chain");
+        let name = ChainName::try_from("local".to_owned()).expect("a name");
+        let endpoints = Endpoints::open(&name, &chain).expect("endpoints");
+        let checked = timeout_at(Instant::now() + CHAIN_ID_TIMEOUT / 2, endpoints.check_chain()).await;
+        assert!(matches!(checked, Ok(Ok(()))));
     }
 }
