@@ -36,7 +36,7 @@ pub(super) struct RunningLook {
 impl RunningLook {
     /// Whether what it will find can still be committed.
     fn is_current(&self, step: &Step, rechecked: BlockRef) -> bool {
-        let is_next = match &self.look.target {
+        let is_next = match self.look.target {
             Target::Blocks(blocks) => blocks.from == rechecked.number + 1,
             Target::Doubtful(_) => true,
         };
