@@ -36,6 +36,8 @@ pub(crate) enum ErrorCode {
     InvalidBody,
     /// A body that is too long.
     BodyTooLarge,
+    /// A body that does not come.
+    BodyTimeout,
     /// A target, path and query, that is too long.
     UriTooLong,
     /// Too many headers, or too long ones.
@@ -104,6 +106,7 @@ impl ErrorCode {
             | Self::InvalidBody
             | Self::InvalidRequest => StatusCode::BAD_REQUEST,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::UriTooLong => StatusCode::URI_TOO_LONG,
             Self::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::UnknownHost => StatusCode::MISDIRECTED_REQUEST,
@@ -127,6 +130,7 @@ impl ErrorCode {
             Self::InvalidCursor => "invalid_cursor",
             Self::InvalidBody => "invalid_body",
             Self::BodyTooLarge => "body_too_large",
+            Self::BodyTimeout => "body_timeout",
             Self::UriTooLong => "uri_too_long",
             Self::HeadersTooLarge => "headers_too_large",
             Self::InvalidRequest => "invalid_request",

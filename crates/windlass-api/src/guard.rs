@@ -4,8 +4,9 @@
 use std::any::Any;
 use std::time::Instant;
 
-use axum::extract::{MatchedPath, Request, State};
-use axum::http::Method;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{FromRequest, MatchedPath, Request, State};
+use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use windlass_core::error::StoreError;
@@ -33,6 +34,32 @@ pub(crate) async fn admit(State(state): State<ApiState>, request: Request, next:
         return ApiError::uri_too_long().into_response();
     }
     next.run(request).await
+}
+
+/// Has the whole body before a request has its turn: who sends slowly, or nothing, holds up
+/// nobody else.
+pub(crate) async fn whole_body(
+    State((state, max_bytes)): State<(ApiState, u64)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    if body.is_end_stream() {
+        return next.run(Request::from_parts(parts, body)).await;
+    }
+    let too_long = || ApiError::new(ErrorCode::BodyTooLarge, format!("a body has at most {max_bytes} bytes"));
+    if body.size_hint().lower() > max_bytes {
+        return too_long().into_response();
+    }
+    let reading = Bytes::from_request(Request::from_parts(parts.clone(), body), &());
+    let refused = match tokio::time::timeout(state.options.body_timeout, reading).await {
+        Ok(Ok(bytes)) => return next.run(Request::from_parts(parts, Body::from(bytes))).await,
+        Ok(Err(error)) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => too_long(),
+        Ok(Err(error)) => ApiError::new(ErrorCode::InvalidBody, error.body_text()),
+        Err(_) => ApiError::new(ErrorCode::BodyTimeout, "the body did not come in time")
+            .hint("send it at once, with the request's head"),
+    };
+    refused.into_response()
 }
 
 /// Answers only as many requests at once as there is room for, and each within its time; no

@@ -29,6 +29,10 @@ pub const MAX_ASKING_BODY_BYTES: usize = 512 << 10;
 pub const MAX_QUERY_BYTES: usize = 16 << 10;
 /// How long a connection may be idle or take to send a request's head.
 pub const MAX_IDLE_MS: u64 = 60_000;
+/// The same for one that was accepted while more than half of all connections were open.
+pub const MAX_CROWDED_IDLE_MS: u64 = 2_000;
+/// How long a request may take to send its body.
+pub const MAX_BODY_MS: u64 = 5_000;
 /// How long a connection or stream waits for a client that takes nothing.
 pub const MAX_STALL_MS: u64 = 30_000;
 /// How long requests under way may take to finish when the server stops.

@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use crate::limits::{
-    DEFAULT_CONCURRENT_REQUESTS, KEY_BURST, KEY_REQUESTS_PER_S, MAX_CONNECTIONS, MAX_QUEUE_MS, MAX_STALL_MS,
-    MAX_STREAMS, STORE_CHECK_INTERVAL_MS, STORE_CHECK_MS,
+    DEFAULT_CONCURRENT_REQUESTS, KEY_BURST, KEY_REQUESTS_PER_S, MAX_BODY_MS, MAX_CONNECTIONS, MAX_QUEUE_MS,
+    MAX_STALL_MS, MAX_STREAMS, STORE_CHECK_INTERVAL_MS, STORE_CHECK_MS,
 };
 
 /// The port on which the fee collector's API listened, and so does this one unless told.
@@ -25,6 +25,8 @@ pub struct ApiOptions {
     pub hosts: Vec<String>,
     /// Whose pages may read the API: `https://example.org`, or `*` for all. None by default.
     pub cors_origins: Vec<String>,
+    /// How long a request may take to send its body.
+    pub body_timeout: Duration,
     /// How long an answer may take to begin.
     pub request_timeout: Duration,
     /// How many connections may be open; never more than [`MAX_CONNECTIONS`].
@@ -57,6 +59,7 @@ impl Default for ApiOptions {
             allow_remote: false,
             hosts: Vec::new(),
             cors_origins: Vec::new(),
+            body_timeout: Duration::from_millis(MAX_BODY_MS),
             request_timeout: Duration::from_secs(30),
             connections: MAX_CONNECTIONS,
             concurrent_requests: DEFAULT_CONCURRENT_REQUESTS,

@@ -57,8 +57,14 @@ fn data_routes() -> OpenApiRouter<ApiState> {
 pub(crate) fn router(state: ApiState) -> Result<Router, BindError> {
     let bound = from_fn_with_state(state.clone(), guard::bound);
     let caught = || CatchPanicLayer::custom(guard::panicked);
-    let asking = Router::from(payouts::asking_routes()).layer(DefaultBodyLimit::max(MAX_ASKING_BODY_BYTES));
-    let data = Router::from(data_routes()).merge(asking).layer(caught()).layer(bound.clone());
+    let whole = |max_bytes: usize| from_fn_with_state((state.clone(), max_bytes as u64), guard::whole_body);
+    let asking = Router::from(payouts::asking_routes())
+        .layer(caught())
+        .layer(bound.clone())
+        .layer(whole(MAX_ASKING_BODY_BYTES))
+        .layer(DefaultBodyLimit::max(MAX_ASKING_BODY_BYTES));
+    let data = Router::from(data_routes()).layer(caught()).layer(bound.clone()).layer(whole(MAX_BODY_BYTES));
+    let data = data.merge(asking);
     let fees = Router::from(fee_routes()).layer(caught()).layer(bound).layer(map_response(fees::failed));
     let mut router = Router::from(health_routes())
         .layer(caught())

@@ -19,7 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use windlass_core::code::Code;
 
-use crate::limits::{MAX_CONNECTIONS, MAX_IDLE_MS, MAX_STOP_MS};
+use crate::limits::{MAX_CONNECTIONS, MAX_CROWDED_IDLE_MS, MAX_IDLE_MS, MAX_STOP_MS};
 use crate::options::ApiOptions;
 use crate::router::router;
 use crate::state::{ApiParts, ApiState};
@@ -79,6 +79,8 @@ pub struct Api {
     router: Router,
     state: ApiState,
     slots: Arc<Semaphore>,
+    /// How many slots there are.
+    connections: usize,
 }
 
 impl Api {
@@ -88,13 +90,14 @@ impl Api {
         if !listen.ip().is_loopback() && !options.allow_remote {
             return Err(BindError::Remote { listen });
         }
-        let connections = options.connections.min(MAX_CONNECTIONS);
+        let connections = options.connections.min(MAX_CONNECTIONS) as usize;
         let state = ApiState::new(options, parts)?;
         let router = router(state.clone())?;
         let fail = |source| BindError::Listen { listen, source };
         let listener = TcpListener::bind(listen).await.map_err(fail)?;
         let address = listener.local_addr().map_err(fail)?;
-        Ok(Self { listener, address, router, state, slots: Arc::new(Semaphore::new(connections as usize)) })
+        let slots = Arc::new(Semaphore::new(connections));
+        Ok(Self { listener, address, router, state, slots, connections })
     }
 
     /// Where it listens.
@@ -110,11 +113,15 @@ impl Api {
     /// Serves until told to stop; then finishes what is under way, within
     /// [`MAX_STOP_MS`]. Streams are ended at once: their readers know how to resume.
     pub async fn run(self, shutdown: CancellationToken) {
-        let Self { listener, router, state, slots, .. } = self;
+        let Self { listener, router, state, slots, connections, .. } = self;
         state.tasks.spawn(upkeep(state.clone()));
         while let Some((stream, slot)) = shutdown.run_until_cancelled(next(&listener, &slots)).await {
             let wire = Wire::new(stream, state.options.stall);
-            let serving = serve(wire, router.clone(), slot, state.stop.clone());
+            // Who only takes up room is sent away soon where there is little of it.
+            let is_crowded = slots.available_permits() < connections / 2;
+            let idle_ms = if is_crowded { MAX_CROWDED_IDLE_MS } else { MAX_IDLE_MS };
+            let idle = Duration::from_millis(idle_ms);
+            let serving = serve(wire, router.clone(), slot, idle, state.stop.clone());
             state.tasks.spawn(serving);
         }
         drop(listener);
@@ -154,10 +161,16 @@ fn is_the_clients(error: &io::Error) -> bool {
 }
 
 /// Serves one connection until it ends, or until what is under way on it at the stop is done.
-async fn serve(wire: Wire<TcpStream>, router: Router, slot: OwnedSemaphorePermit, stop: CancellationToken) {
+async fn serve(
+    wire: Wire<TcpStream>,
+    router: Router,
+    slot: OwnedSemaphorePermit,
+    idle: Duration,
+    stop: CancellationToken,
+) {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(Duration::from_millis(MAX_IDLE_MS))
+        .header_read_timeout(idle)
         .serve_connection(TokioIo::new(wire), TowerToHyperService::new(router));
     let mut connection = pin!(connection);
     let mut ended = stop.run_until_cancelled(connection.as_mut()).await;

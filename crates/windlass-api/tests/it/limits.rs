@@ -85,6 +85,45 @@ async fn bodies_queries_and_methods_are_bounded() {
     assert!(body.contains("method_not_allowed"), "{body}");
 }
 
+/// As many clients as requests are answered at once send the beginning of a body, and no more.
+#[tokio::test]
+async fn who_sends_a_body_slowly_holds_up_nobody() {
+    let app = App::with(Kind::Sqlite, |options, _| {
+        (options.concurrent_requests, options.queue_timeout) = (2, Duration::ZERO);
+        options.body_timeout = Duration::from_millis(300);
+    })
+    .await;
+    let head = "POST /graphql HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n";
+    let slow = format!("{head}content-length: 60000\r\n\r\n{{");
+    let (answers, ()) = tokio::join!(
+        async { tokio::join!(app.raw(slow.as_bytes()), app.raw(slow.as_bytes()), app.raw(slow.as_bytes())) },
+        async {
+            for _ in 0..20 {
+                assert_eq!(app.get("/api/v1/indexes").await.0, 200);
+            }
+        }
+    );
+    for answer in [answers.0, answers.1, answers.2] {
+        assert!(answer.starts_with("HTTP/1.1 408 ") && answer.contains("body_timeout"), "{answer}");
+    }
+    let huge = format!("{head}content-length: 99999999\r\n\r\n");
+    let answer = app.raw(huge.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 413 ") && answer.contains("body_too_large"), "{answer}");
+}
+
+/// Connections on which nothing is ever sent, as many as there may be.
+#[tokio::test]
+async fn who_sends_nothing_is_sent_away_soon_where_there_is_little_room() {
+    let app = App::with(Kind::Sqlite, |options, _| options.connections = 8).await;
+    let address = app.url.strip_prefix("http://").unwrap().to_owned();
+    let mut silent = Vec::new();
+    for _ in 0..8 {
+        silent.push(tokio::net::TcpStream::connect(&address).await.unwrap());
+    }
+    let answered = tokio::time::timeout(Duration::from_secs(20), app.text("/healthz")).await;
+    assert_eq!(answered.expect("long before a minute is over").0, 200);
+}
+
 #[tokio::test]
 async fn pages_of_other_origins_read_nothing_unless_told() {
     let ask = async |app: &App| {

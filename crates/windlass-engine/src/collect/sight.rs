@@ -169,19 +169,15 @@ async fn confirmed(
         let nobody = || ChainError::new(ChainErrorKind::Unreachable, "there is no endpoint to ask");
         return Err(failed.unwrap_or_else(nobody));
     }
-    let is_none_final = headers.iter().all(|(_, header)| header.is_none());
-    let is_news = |header: &BlockHeader| {
-        header.number <= newest.block.number && last.is_none_or(|last| header.number > last.number)
-    };
+    let is_news = |header: &BlockHeader| last.is_none_or(|last| header.number > last.number);
     let headers: Vec<(String, BlockHeader)> =
         headers.into_iter().filter_map(|(endpoint, header)| Some((endpoint, header?.block))).collect();
-    let news = headers.iter().map(|(_, header)| *header).filter(is_news);
+    // Blocks may have come and become final since the newest one was asked for: then that one is
+    // final as well.
+    let known = |header: BlockHeader| if header.number > newest.block.number { newest.block } else { header };
+    let news = headers.iter().map(|(_, header)| known(*header)).filter(is_news);
     let Some(lowest) = news.min_by_key(|header| header.number) else {
-        return match last {
-            Some(last) => Ok((Some(last), Agreement::Agreed)),
-            None if is_none_final => Ok((None, Agreement::Agreed)),
-            None => Err(disagreement(newest.block.number)),
-        };
+        return Ok((last, Agreement::Agreed));
     };
     let agreement = match is_alone {
         true => Agreement::Agreed,
@@ -222,11 +218,6 @@ async fn agreement(
         0 | 1 => Agreement::Unheard,
         _ => Agreement::Agreed,
     }
-}
-
-fn disagreement(number: u64) -> ChainError {
-    let message = format!("endpoints disagree about the last final block: one says {number}");
-    ChainError::new(ChainErrorKind::Malformed, message)
 }
 
 /// What is known of the last final block before a look.

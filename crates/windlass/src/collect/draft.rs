@@ -79,10 +79,10 @@ impl Draft {
         self.spec.events.iter().map(|(event, _)| event)
     }
 
-    /// The events that its contracts themselves emit, each with the topic of its logs: of a
-    /// factory, the event that tells of what it creates. Anonymous events have no topic.
-    pub(crate) fn emitted(&self) -> Vec<(String, B256)> {
-        let topic = |event: &EventShape| Some((event.signature().to_owned(), event.topic0()?));
+    /// The events that its contracts themselves emit, each with the first topic of its logs: of
+    /// a factory, the event that tells of what it creates. Anonymous events have none.
+    pub(crate) fn emitted(&self) -> Vec<(&EventShape, B256)> {
+        let topic = |event| EventShape::topic0(event).map(|topic| (event, topic));
         match &self.spec.contracts {
             Contracts::Fixed(_) => self.events().filter_map(topic).collect(),
             Contracts::Created { event, .. } => topic(event).into_iter().collect(),

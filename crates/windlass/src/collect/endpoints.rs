@@ -40,6 +40,27 @@ pub(crate) struct Endpoints {
     urls: Vec<SecretString>,
 }
 
+/// Refuses one endpoint under two names: it would agree with itself, and what two endpoints say
+/// alike is believed.
+fn one_url_each(name: &ChainName, urls: &[&str]) -> Result<(), Failure> {
+    // Names of hosts are the same in any case; a key in the path is not.
+    let same = |url: &&str| {
+        let url = url.trim_end_matches('/');
+        let path =
+            url.find("://").and_then(|at| Some(at + 3 + url[at + 3..].find('/')?)).unwrap_or(url.len());
+        url[..path].to_ascii_lowercase() + &url[path..]
+    };
+    let written: Vec<String> = urls.iter().map(same).collect();
+    let twice = (1..written.len()).find(|place| written[..*place].contains(&written[*place]));
+    let Some(second) = twice else { return Ok(()) };
+    let first = written.iter().position(|url| *url == written[second]).unwrap_or(0);
+    let message =
+        format!("`rpc` of `[chain.{name}]` has one URL twice: at places {} and {}", first + 1, second + 1);
+    Err(Failure::coded(Code::ConfigInvalid, message).hint(
+        "take one of them out; a second endpoint counts only if it is another provider's, or your own node",
+    ))
+}
+
 impl Endpoints {
     /// Reads what is secret; asks nobody anything.
     pub(crate) fn open(name: &ChainName, chain: &Chain) -> Result<Self, Failure> {
@@ -49,6 +70,7 @@ impl Endpoints {
                     .hint(format_args!("set it for this process, or change `rpc` in `[chain.{name}]`"))
             })?;
         let exposed: Vec<&str> = urls.iter().map(ExposeSecret::expose_secret).collect();
+        one_url_each(name, &exposed)?;
         let max_blocks = chain.max_range.get();
         let learn = LearnOptions { max_blocks, ..LearnOptions::default() };
         let pool = EvmPool::new(&exposed, chain.id, PoolOptions { learn, ..PoolOptions::default() })?;
@@ -160,6 +182,26 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
+
+    #[test]
+    fn one_url_is_one_endpoint() {
+        let name = ChainName::try_from("a".to_owned()).expect("a name");
+        let same = [
+            ["https://h.example/v2/Key", "https://H.example/v2/Key"],
+            ["http://127.0.0.1:8545", "http://127.0.0.1:8545/"],
+            ["http://h/", "HTTP://h"],
+        ];
+        for urls in same {
+            let refused = one_url_each(&name, &urls).expect_err("one endpoint twice");
+            assert_eq!(refused.message, "`rpc` of `[chain.a]` has one URL twice: at places 1 and 2");
+        }
+        let others = [
+            ["https://h.example/v2/Key", "https://h.example/v2/key"],
+            ["http://127.0.0.1:8545", "http://127.0.0.1:8546"],
+            ["http://h", "ws://h"],
+        ];
+        others.iter().for_each(|urls| one_url_each(&name, urls).expect("two endpoints"));
+    }
 
     /// Serves these answers, one a connection; with none left it is silent.
     async fn serve(answers: Vec<&'static str>) -> String {

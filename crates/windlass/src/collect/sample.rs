@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use windlass_core::abi::EventShape;
 use windlass_core::chain::{Address, B256};
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, LogFilter, LogSpan};
@@ -31,7 +32,8 @@ pub(crate) const HINT: &str = "compare the event's types with the contract's sou
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sample {
     logs: u64,
-    topics: BTreeMap<B256, u64>,
+    /// How many logs have which first topic and how many topics.
+    topics: BTreeMap<B256, BTreeMap<usize, u64>>,
     /// Whether there are no more logs than these.
     is_whole: bool,
 }
@@ -59,7 +61,10 @@ impl Sample {
             let range = BlockRange { from: next, to: next.saturating_add(size - 1).min(head) };
             match reader.logs(LogSpan::Range(range), &filter).await {
                 Ok(logs) => {
-                    sample.add(logs.iter().map(|log| log.topics.as_slice().first().copied()));
+                    sample.add(logs.iter().map(|log| {
+                        let topics = log.topics.as_slice();
+                        (topics.first().copied(), topics.len())
+                    }));
                     next = range.to.saturating_add(1);
                     size = size.saturating_mul(GROWTH).min(largest);
                 }
@@ -74,26 +79,30 @@ impl Sample {
         Ok(sample)
     }
 
-    fn add(&mut self, topics: impl Iterator<Item = Option<B256>>) {
+    /// Adds logs: the first topic of each, and how many it has.
+    fn add(&mut self, logs: impl Iterator<Item = (Option<B256>, usize)>) {
         let room = MAX_LOGS.saturating_sub(self.logs);
-        for topic in topics.take(usize::try_from(room).unwrap_or(usize::MAX)) {
+        for (topic, count) in logs.take(usize::try_from(room).unwrap_or(usize::MAX)) {
             self.logs += 1;
             if let Some(topic) = topic {
-                *self.topics.entry(topic).or_default() += 1;
+                *self.topics.entry(topic).or_default().entry(count).or_default() += 1;
             }
         }
     }
 
-    /// What is said of each event that none of the logs is of. Nothing where too few logs
-    /// were seen to say anything.
+    /// What is said of each event that none of the logs is of, or whose logs have another
+    /// number of indexed values. Nothing where too few logs were seen to say anything.
     pub(crate) fn unseen(&self, draft: &Draft) -> Vec<String> {
         let is_telling = self.logs >= MAX_LOGS || self.logs >= MIN_LOGS || (self.is_whole && self.logs > 0);
         if !is_telling {
             return Vec::new();
         }
-        let signatures = draft.emitted();
-        let unseen = signatures.into_iter().filter(|(_, topic)| !self.topics.contains_key(topic));
-        unseen.map(|(signature, topic)| self.message(draft, &signature, topic)).collect()
+        let of_event = |(event, topic): (&EventShape, B256)| match self.topics.get(&topic) {
+            None => Some(self.message(draft, event.signature(), topic)),
+            Some(counts) if !counts.contains_key(&event.topic_count()) => Some(misfit(event, counts)),
+            Some(_) => None,
+        };
+        draft.emitted().into_iter().filter_map(of_event).collect()
     }
 
     fn message(&self, draft: &Draft, signature: &str, topic: B256) -> String {
@@ -111,8 +120,9 @@ impl Sample {
 
     /// The topics, most frequent first.
     fn shown(&self) -> String {
-        let mut topics: Vec<(&B256, &u64)> = self.topics.iter().collect();
-        topics.sort_by(|left, right| right.1.cmp(left.1).then_with(|| left.0.cmp(right.0)));
+        let totals = self.topics.iter().map(|(topic, counts)| (topic, counts.values().sum::<u64>()));
+        let mut topics: Vec<(&B256, u64)> = totals.collect();
+        topics.sort_by(|left, right| right.1.cmp(&left.1).then_with(|| left.0.cmp(right.0)));
         if topics.is_empty() {
             return "no topics".to_owned();
         }
@@ -125,6 +135,20 @@ impl Sample {
         }
         shown
     }
+}
+
+/// The logs are of this event, and others of its values are indexed than the signature says.
+fn misfit(event: &EventShape, counts: &BTreeMap<usize, u64>) -> String {
+    let indexed = |topics: usize| topics.saturating_sub(1);
+    let logs: u64 = counts.values().sum();
+    let found: Vec<String> = counts.keys().map(|topics| indexed(*topics).to_string()).collect();
+    format!(
+        "the {logs} logs of `{}` have {} indexed values and the signature {}: it fits none of them; \
+         is `indexed` missing or misplaced?",
+        event.signature(),
+        found.join(" or "),
+        indexed(event.topic_count()),
+    )
 }
 
 #[cfg(test)]
@@ -146,11 +170,11 @@ mod tests {
 
     /// So many logs of `E()`, and so many of each of some others.
     fn sample(own: u64, others: &[u64]) -> Sample {
-        let (_, topic) = draft().emitted().remove(1);
+        let (_, topic) = draft().emitted()[1];
         let mut sample = Sample::default();
-        sample.add((0..own).map(|_| Some(topic)));
+        sample.add((0..own).map(|_| (Some(topic), 1)));
         for (byte, count) in (1..).zip(others) {
-            sample.add((0..*count).map(|_| Some(B256::repeat_byte(byte))));
+            sample.add((0..*count).map(|_| (Some(B256::repeat_byte(byte)), 1)));
         }
         sample
     }
@@ -166,10 +190,27 @@ mod tests {
     }
 
     #[test]
+    fn an_event_with_other_indexed_values_than_its_logs_is_told() {
+        let draft = draft();
+        let (_, transfer) = draft.emitted()[0];
+        let mut logs = sample(200, &[]);
+        logs.add((0..300).map(|_| (Some(transfer), 1)));
+        let told = logs.unseen(&draft);
+        let [told] = told.as_slice() else { panic!("one event fits no log: {told:?}") };
+        assert_eq!(
+            told,
+            "the 300 logs of `Transfer(address indexed,address indexed,uint256)` have 0 indexed values and the \
+             signature 2: it fits none of them; is `indexed` missing or misplaced?"
+        );
+        logs.add([(Some(transfer), 3)].into_iter());
+        assert_eq!(logs.unseen(&draft), Vec::<String>::new(), "one fits");
+    }
+
+    #[test]
     fn only_the_first_thousand_logs_count() {
         let full = sample(999, &[500, 500]);
         assert_eq!(full.logs, MAX_LOGS);
-        assert_eq!(full.topics.get(&B256::repeat_byte(1)), Some(&1));
+        assert_eq!(full.topics.get(&B256::repeat_byte(1)), Some(&BTreeMap::from([(1, 1)])));
         assert_eq!(full.topics.get(&B256::repeat_byte(2)), None);
     }
 

@@ -4,7 +4,7 @@ use windlass_core::chain::BlockRef;
 use windlass_core::commit::{Commit, Write};
 use windlass_core::lease::Lease;
 use windlass_core::plan::{Campaign, Plan, Standing};
-use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind};
+use windlass_core::reader::BlockTag;
 
 use super::{Followed, Follower, Step};
 use crate::collect::error::CollectError;
@@ -30,7 +30,7 @@ impl Follower {
         let (names, finalized) = (&self.chain.names, sight.finalized.block_ref());
         let standing = Standing { head: finalized.number, settled: finalized.number, ..Standing::default() };
         let new = plan.replan(&self.chain.wanted(plan).await?, &standing);
-        let recheck_from = self.known(finalized.number.saturating_sub(RECHECK_BELOW_BLOCKS)).await?;
+        let recheck_from = self.recheck_from(finalized, first_block(&new.campaigns)).await?;
         let mut writes = ledger::change(names, (plan, &new), &standing.next_blocks)?;
         writes.extend([
             Write::SeedCursor { name: names.head.clone(), start: ledger::at(finalized) },
@@ -64,14 +64,16 @@ impl Follower {
     /// Takes the second look back for whoever joins below it: it has the same margin as
     /// those who were there from the beginning.
     async fn look_back(&self, step: &Step, new: &Plan) -> Result<Option<Write>, CollectError> {
-        let newest = step.sight.finalized.number.min(step.position.number);
-        let below = newest.saturating_sub(RECHECK_BELOW_BLOCKS);
+        let newest = step.sight.finalized.block_ref();
+        let newest = if newest.number > step.position.number { step.position } else { newest };
+        let below = newest.number.saturating_sub(RECHECK_BELOW_BLOCKS);
         let added = new.campaigns.iter().filter(|campaign| campaign.id >= step.plan.next_campaign);
-        let joins = added.map(|campaign| campaign.blocks.to).max().is_some_and(|to| to > below);
+        let joins = added.clone().map(|campaign| campaign.blocks.to).max().is_some_and(|to| to > below);
         let name = self.chain.names.recheck.clone();
         let done = ledger::block(&*self.chain.store, &name).await?;
         let Some(done) = done.filter(|done| joins && done.number > below) else { return Ok(None) };
-        let (expected, to) = (ledger::at(done), ledger::at(self.known(below).await?));
+        let to = self.recheck_from(newest, first_block(added)).await?;
+        let (expected, to) = (ledger::at(done), ledger::at(to));
         Ok(Some(Write::ResetCursor { name, expected, to }))
     }
 
@@ -150,12 +152,23 @@ impl Follower {
         Ok(Some(left.map_or(Left::default(), |counts| Left { open: counts.open, dead: counts.dead })))
     }
 
-    async fn known(&self, number: u64) -> Result<BlockRef, CollectError> {
-        let found = self.chain.reader.header(BlockTag::Number(number)).await?;
-        let unknown =
-            || ChainError::new(ChainErrorKind::UnknownBlock, format!("block {number} is not known yet"));
-        Ok(found.ok_or_else(unknown)?.block.block_ref())
+    /// Up to where nothing is looked at again: so many blocks below the newest, and not below
+    /// those that are collected. A chain, or its endpoints, may have no blocks before them.
+    async fn recheck_from(&self, newest: BlockRef, first: Option<u64>) -> Result<BlockRef, CollectError> {
+        let below = newest.number.saturating_sub(RECHECK_BELOW_BLOCKS);
+        let below = first.map_or(below, |first| below.max(first.saturating_sub(1)));
+        for number in (below..newest.number).take(2) {
+            if let Some(found) = self.chain.reader.header(BlockTag::Number(number)).await? {
+                return Ok(found.block.block_ref());
+            }
+        }
+        Ok(newest)
     }
+}
+
+/// The lowest block of campaigns.
+fn first_block<'a>(campaigns: impl IntoIterator<Item = &'a Campaign>) -> Option<u64> {
+    campaigns.into_iter().map(|campaign| campaign.blocks.from).min()
 }
 
 /// Ranges that are not done.

@@ -1,13 +1,16 @@
 //! Finality: where a chain stands, what is kept of it, and what is asked for by it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::time::sleep;
 use windlass_core::finality::Finality;
 use windlass_core::reader::ChainErrorKind;
 use windlass_core::row_query::{Comparison, Condition, Place};
 use windlass_core::table::Value;
 use windlass_engine::collect::sight::{KnownFinal, Sight};
 
+use super::panel::Panel;
 use super::scripted::Scripted;
 use super::stage::{Orders, Stage, with_finality};
 use crate::collect::chain::SimChain;
@@ -40,6 +43,46 @@ async fn where_a_chain_stands_is_told_by_tag_or_by_depth() {
     reader.set_down(true);
     let error = stands(Finality::Finalized).await.expect_err("it is down");
     assert_eq!(error.kind, ChainErrorKind::Unreachable);
+}
+
+/// Blocks come and become final while the endpoint that is down is waited for.
+#[tokio::test(start_paused = true)]
+async fn a_first_look_ends_although_one_of_two_endpoints_is_down() {
+    for finality_blocks in [0, 3, 30] {
+        let chain = Arc::new(SimChain::with_finality(0, finality_blocks));
+        chain.mine(100, 0);
+        let endpoint = || Arc::new(Scripted::new(Arc::new(Endpoint::new(chain.clone(), 0))));
+        let (up, down) = (endpoint(), endpoint());
+        down.set_down(true);
+        let panel = Panel::new(vec![up, down]);
+        let mined = chain.clone();
+        let mining = tokio::spawn(async move {
+            loop {
+                sleep(Duration::from_secs(1)).await;
+                mined.mine(1, 0);
+            }
+        });
+        let looked = Sight::look(&panel, Finality::Finalized, KnownFinal::First).await;
+        mining.abort();
+        let (sight, _, notes) = looked.expect("one endpoint is enough in the end");
+        assert!(notes.is_unheard);
+        assert!(chain.head() >= 119, "it was waited for: {}", chain.head());
+        let last = sight.finalized.number;
+        assert!(100 - finality_blocks <= last && last <= sight.latest.number, "{sight:?}");
+    }
+}
+
+/// The chain has no blocks below the first that is collected.
+pub(super) async fn a_chain_that_begins_late_is_collected_from_its_first_block_on(kind: Kind) {
+    for finalized in [50, 51, 55, 290, 310] {
+        let stage = Stage::new(kind, 5).await;
+        stage.mine_up_to(finalized + 5);
+        stage.reader.forget(&(0..50).collect::<Vec<u64>>());
+        let orders = super::stage::from_block(50);
+        stage.collector("a", &orders).settle().await;
+        stage.assert_complete(&orders).await;
+        assert_eq!(stage.rechecked().await, Some(i64::try_from(finalized).expect("small")));
+    }
 }
 
 pub(super) async fn finality_is_kept_with_the_position(kind: Kind) {

@@ -145,6 +145,7 @@ on_both_stores! {
         an_event_that_is_wanted_later_is_collected_from_its_first_block
     }
     finality {
+        a_chain_that_begins_late_is_collected_from_its_first_block_on
         finality_is_kept_with_the_position
         rows_are_told_by_finality_and_by_blocks_on_top
         the_past_ends_at_the_last_final_block
