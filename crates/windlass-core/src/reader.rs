@@ -5,10 +5,11 @@ mod compare;
 use std::fmt;
 use std::time::Duration;
 
-use alloy_primitives::{Bloom, BloomInput};
+use alloy_primitives::{Bloom, BloomInput, b256};
 use async_trait::async_trait;
 
 pub use self::compare::{AnswerFault, EndpointAnswer, FalseAnswer, SOLE_ENDPOINT};
+use crate::bloom::BloomFit;
 use crate::chain::{Address, B256, BlockHeader, BlockRef, Bytes, ChainId};
 use crate::error::RetryAdvice;
 use crate::event::LogEvent;
@@ -56,6 +57,9 @@ pub struct Header {
     pub is_hash_proven: bool,
 }
 
+/// What no receipts at all hash to.
+const EMPTY_ROOT_HASH: B256 = b256!("56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421");
+
 /// A block's receipts, worked through.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipts {
@@ -69,9 +73,14 @@ pub struct Receipts {
 }
 
 impl Receipts {
-    /// Whether they prove their logs to be all logs of the header's block.
+    /// Whether they prove their logs to be all logs of the header's block. A header that does
+    /// not hash to its hash may have something else in the place of its root, the root of
+    /// nothing above all: there the bloom has to speak for them as well.
     pub fn prove(&self, header: &Header) -> bool {
-        self.is_covered && self.root == header.receipts_root
+        let is_told_by_header = || {
+            self.root != EMPTY_ROOT_HASH && BloomFit::of(&header.logs_bloom, &self.logs) != BloomFit::Lacking
+        };
+        self.is_covered && self.root == header.receipts_root && (header.is_hash_proven || is_told_by_header())
     }
 }
 
@@ -311,6 +320,34 @@ mod tests {
             topics: Topics::new(&words).expect("few enough"),
             data: Bytes::new(),
         }
+    }
+
+    #[test]
+    fn receipts_prove_what_a_root_says_that_is_one() {
+        let logs = vec![log(1, &[2])];
+        let mut bloom = Bloom::ZERO;
+        bloom.accrue_raw_log(logs[0].address, logs[0].topics.as_slice());
+        let block = BlockHeader { number: 1, hash: B256::ZERO, parent_hash: B256::ZERO, timestamp_s: 0 };
+        let header = |receipts_root, logs_bloom, is_hash_proven| Header {
+            block,
+            logs_bloom: Box::new(logs_bloom),
+            receipts_root,
+            is_hash_proven,
+        };
+        let root = B256::repeat_byte(7);
+        let receipts = Receipts { root, logs, is_covered: true };
+        let none = Receipts { root: EMPTY_ROOT_HASH, logs: Vec::new(), is_covered: true };
+        for is_hash_proven in [true, false] {
+            assert!(receipts.prove(&header(root, bloom, is_hash_proven)));
+            assert!(!receipts.prove(&header(B256::ZERO, bloom, is_hash_proven)), "another root");
+            let outside = Receipts { is_covered: false, ..receipts.clone() };
+            assert!(!outside.prove(&header(root, bloom, is_hash_proven)));
+            // Only a header that hashes to its hash is known to mean the root of nothing.
+            assert_eq!(none.prove(&header(EMPTY_ROOT_HASH, Bloom::ZERO, is_hash_proven)), is_hash_proven);
+        }
+        assert!(!none.prove(&header(EMPTY_ROOT_HASH, bloom, false)), "the bloom says otherwise");
+        let some = Receipts { logs: Vec::new(), ..receipts };
+        assert!(!some.prove(&header(root, bloom, false)), "the bloom says otherwise");
     }
 
     #[test]

@@ -90,7 +90,11 @@ impl Wire {
             timestamp_s: self.timestamp.0,
         };
         let receipts_root = self.receipts_root.map_or(B256::ZERO, |Hex(root)| B256::from(root));
-        let logs_bloom = Box::new(Bloom::from(self.logs_bloom));
+        // Some chains have a bloom of all ones in the place of one, and hash other things than
+        // headers: it says nothing, as an empty one does.
+        let is_placeholder = !is_hash_proven && self.logs_bloom == [0xff; 256];
+        let logs_bloom = if is_placeholder { Bloom::ZERO } else { Bloom::from(self.logs_bloom) };
+        let logs_bloom = Box::new(logs_bloom);
         Header { block, logs_bloom, receipts_root, is_hash_proven }
     }
 }
@@ -127,6 +131,11 @@ mod tests {
             );
         }
         assert!(!header.is_hash_proven, "half of its members are missing");
+        for (bloom, read) in [("ff", "00"), ("fe", "fe"), ("00", "00")] {
+            json["logsBloom"] = format!("0x{}", bloom.repeat(256)).into();
+            let ReadHeader(header) = serde_json::from_str(&json.to_string()).expect("a header");
+            assert_eq!(header.logs_bloom.to_string(), format!("0x{}", read.repeat(256)));
+        }
         json["hash"] = serde_json::Value::Null;
         assert!(serde_json::from_str::<ReadHeader>(&json.to_string()).is_err());
     }
@@ -149,6 +158,12 @@ mod tests {
             serde_json::from_str::<ReadHeader>(&json.to_string()).expect("a header").0.is_hash_proven
         };
         assert!(read(&json));
+        // A bloom that is part of the hash is what it is.
+        let full = alloy_consensus::Header { logs_bloom: Bloom::repeat_byte(0xff), ..header.clone() };
+        let mut full_json = serde_json::to_value(&full).expect("json");
+        full_json["hash"] = full.hash_slow().to_string().into();
+        let ReadHeader(full) = serde_json::from_str(&full_json.to_string()).expect("a header");
+        assert_eq!((full.is_hash_proven, *full.logs_bloom), (true, Bloom::repeat_byte(0xff)));
         let other = |bytes: usize| format!("0x{}", "07".repeat(bytes));
         for (key, value) in [
             ("number", "0x8".to_owned()),

@@ -8,7 +8,9 @@
 //! (type 0x7e), whose nonce is hashed only where a version says so. Polygon's blocks
 //! carry, up to its Madhugiri upgrade, a receipt for state that came from Ethereum; it
 //! is in no root and no bloom, and is known by the hash that stands for its transaction. Its logs
-//! are not proven by the root, and on other chains there is no such receipt.
+//! are not proven by the root, and neither is that there is none: some nodes leave it out. Such
+//! state comes with every 16th block only (with every 64th at first), and on other chains there
+//! is no such receipt.
 
 use alloy_consensus::proofs::ordered_trie_root_encoded;
 use alloy_consensus::{Eip658Value, Receipt};
@@ -26,6 +28,8 @@ use super::log_list::LogList;
 const DEPOSIT: u64 = 0x7e;
 /// The last of Ethereum's own types: legacy, 2930, 1559, 4844, 7702.
 const LAST_ETHEREUM_TYPE: u64 = 4;
+/// Polygon's blocks whose number is a multiple of this may have a state receipt.
+const STATE_INTERVAL: u64 = 16;
 /// What Polygon hashes before a block's number and hash to name its state receipt.
 const BOR_RECEIPT_PREFIX: &[u8] = b"matic-bor-receipt-";
 
@@ -81,7 +85,9 @@ pub(crate) fn read(
         }
     }
     let root = ordered_trie_root_encoded(&encoded);
-    let has_logs_outside = receipts.iter().any(|receipt| is_outside(receipt) && !receipt.logs.0.is_empty());
+    let may_have_state = outside.is_some() && block.number % STATE_INTERVAL == 0;
+    let has_logs_outside =
+        may_have_state || receipts.iter().any(|receipt| is_outside(receipt) && !receipt.logs.0.is_empty());
     let places = receipts.iter().flat_map(|receipt| &receipt.logs.0).map(|log| log.log_index);
     let is_covered = !has_logs_outside && places.eq(0..receipts.iter().map(RpcReceipt::log_count).sum());
     let logs = receipts.into_iter().flat_map(|receipt| receipt.logs.0);
@@ -345,6 +351,27 @@ mod tests {
         let found = work_on(137, &values).expect("readable").expect("known");
         assert_eq!((found.root, found.logs.len(), found.is_covered), (whole, 15, false));
         assert!(work_on(137, &receipts()).expect("readable").expect("known").is_covered);
+        // That a block has none which may have one is not proven by leaving it out.
+        let at = |number: u64| {
+            let block = BlockHeader { number, ..block() };
+            let mut values = receipts();
+            for value in &mut values {
+                for log in value["logs"].as_array_mut().expect("a list") {
+                    log["blockNumber"] = format!("{number:#x}").into();
+                }
+            }
+            let receipts = serde_json::from_str(&json!(values).to_string()).expect("receipts");
+            let read = |chain, receipts| read(ChainId::new(chain).expect("an id"), &block, receipts);
+            let again = serde_json::from_str(&json!(values).to_string()).expect("receipts");
+            let is_covered = |found: Result<Result<Receipts, UnknownType>, ChainError>| {
+                found.expect("readable").expect("known").is_covered
+            };
+            (is_covered(read(137, receipts)), is_covered(read(1, again)))
+        };
+        assert_eq!(
+            [at(15), at(16), at(17), at(64)],
+            [(true, true), (false, true), (true, true), (false, true)]
+        );
         // On another chain nobody may add logs in this way.
         assert_ne!(root(&values), whole);
     }

@@ -1,5 +1,7 @@
 //! Looks at the chain: its newest block, and whether it still has the last stored one.
 
+use std::time::Duration;
+
 use tokio::time::Instant;
 use windlass_core::chain::BlockRef;
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, Header};
@@ -10,6 +12,11 @@ use super::{Follower, Look};
 use crate::collect::error::CollectError;
 use crate::collect::ledger;
 use crate::collect::sight::{KnownFinal, Sight};
+
+/// So many block times, and no less than this, a shorter branch is waited for to catch up with
+/// what is stored before it is followed.
+const LEFT_BLOCKS: u32 = 5;
+const MIN_LEFT: Duration = Duration::from_secs(10);
 
 impl Follower {
     /// Looks at the chain, or at what was seen of it last.
@@ -109,6 +116,40 @@ impl Follower {
     pub(super) async fn is_canonical(&self, position: &BlockRef) -> Result<Option<bool>, CollectError> {
         let header = self.chain.reader.header(BlockTag::Number(position.number)).await?;
         Ok(header.map(|header| header.block.hash == position.hash))
+    }
+}
+
+impl Follower {
+    /// The same as [`Self::left_below`], once it has been so for a while: most shorter branches are
+    /// soon the longer ones, or gone.
+    pub(super) async fn left_for_long(&mut self, position: &BlockRef) -> Result<Option<u64>, CollectError> {
+        let Some(top) = self.left_below(position).await? else {
+            self.left_since = None;
+            return Ok(None);
+        };
+        let since = *self.left_since.get_or_insert_with(Instant::now);
+        let patience = (self.polls.block_time() * LEFT_BLOCKS).max(MIN_LEFT);
+        Ok((since.elapsed() >= patience).then_some(top))
+    }
+
+    /// Whether the chain has left the last stored block although no endpoint has come to its height
+    /// again: every one that is heard has another block than the stored one at its own newest
+    /// height. That height, which all of them have. One that has the stored block only lags.
+    async fn left_below(&self, position: &BlockRef) -> Result<Option<u64>, CollectError> {
+        let mut lowest = None;
+        for one in self.chain.reader.header_from_each(BlockTag::Latest).await {
+            let Some(newest) = one.answer.ok().flatten().map(|header| header.block) else { continue };
+            if newest.number >= position.number {
+                return Ok(None);
+            }
+            let stored = self.chain.store.blocks(self.chain.options.chain, newest.number, 1).await?;
+            match stored.first().filter(|stored| stored.number == newest.number) {
+                Some(stored) if stored.hash != newest.hash => {}
+                _ => return Ok(None),
+            }
+            lowest = Some(lowest.map_or(newest.number, |lowest: u64| lowest.min(newest.number)));
+        }
+        Ok(lowest)
     }
 }
 

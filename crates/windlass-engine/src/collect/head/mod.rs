@@ -130,6 +130,8 @@ pub struct Follower {
     bloom_candidate: Option<Header>,
     /// A block whose logs do not fit its bloom, and since when.
     doubted: Option<(B256, Instant)>,
+    /// Since when every endpoint is on another and shorter branch than what is stored.
+    left_since: Option<Instant>,
     /// How many steps in a row failed because of the endpoints.
     failures: u32,
     /// A second look is at no more blocks: fewer after each that failed.
@@ -236,6 +238,7 @@ impl Follower {
             blooms_changed: false,
             bloom_candidate: None,
             doubted: None,
+            left_since: None,
             failures: 0,
             look_blocks: u64::MAX,
             look_failures: 0,
@@ -298,7 +301,12 @@ impl Follower {
         let is_confirmed = on_chain == Some(true);
         let step = Step { lease, sight, plan, position, is_confirmed, header_error };
         if on_chain == Some(false) {
-            return self.go_back(&step).await;
+            return self.go_back(&step, position.number).await;
+        }
+        if on_chain.is_some() {
+            self.left_since = None;
+        } else if let Some(top) = self.left_for_long(&position).await? {
+            return self.go_back(&step, top).await;
         }
         if let Some(planned) = self.replan(&step).await? {
             return Ok(planned);

@@ -11,9 +11,10 @@ use crate::collect::error::CollectError;
 use crate::collect::ledger;
 
 impl Follower {
-    pub(super) async fn go_back(&self, step: &Step) -> Result<Followed, CollectError> {
+    /// Goes back to the newest block at or below `top` that the chain still has.
+    pub(super) async fn go_back(&self, step: &Step, top: u64) -> Result<Followed, CollectError> {
         let (chain, names, position) = (self.chain.options.chain, &self.chain.names, step.position);
-        let ancestor = match common_ancestor(&self.chain, position.number).await {
+        let ancestor = match common_ancestor(&self.chain, top).await {
             Err(violation @ CollectError::FinalityViolated { .. }) => {
                 return Err(self.stand_still(step, violation).await?);
             }

@@ -31,7 +31,7 @@ async fn written(stage: &Stage) -> ChainHealth {
 }
 
 /// Lets the loops' own time pass; the store's is another.
-async fn pass(time: Duration) {
+pub(super) async fn pass(time: Duration) {
     tokio::time::pause();
     tokio::time::advance(time).await;
     tokio::time::resume();

@@ -118,6 +118,7 @@ on_both_stores! {
         the_canonical_script_with_a_depth
     }
     reorg {
+        a_shorter_branch_is_followed_before_it_has_caught_up
         a_reorg_while_down_is_found_although_finality_moved_on_by_tag
         a_reorg_while_down_is_found_although_finality_moved_on_by_depth
         a_reorg_past_finality_stops_deletes_nothing_and_heals_by_tag

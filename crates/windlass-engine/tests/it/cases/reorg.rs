@@ -1,6 +1,8 @@
 //! Reorganisations: how far back the common ancestor is, what is taken back, and when
 //! nothing may be.
 
+use std::time::Duration;
+
 use windlass_core::commit::{Commit, Write};
 use windlass_core::error::RetryAdvice;
 use windlass_core::finality::Finality;
@@ -10,6 +12,7 @@ use windlass_engine::collect::error::CollectError;
 use windlass_engine::collect::head::Followed;
 use windlass_engine::collect::sight::Sight;
 
+use super::health::pass;
 use super::stage::{Collector, Orders, Stage, with_finality};
 use crate::database::Kind;
 
@@ -35,6 +38,36 @@ async fn expect_violation(stage: &Stage, collector: &mut Collector) {
     let halt = stage.halt().await.expect("everybody is told");
     assert_eq!(halt.reason, error.to_string());
     assert_eq!(collector.backfill().await, Backfilled::Halted);
+}
+
+/// The branch that was followed was longer than the one that has taken its place.
+pub(super) async fn a_shorter_branch_is_followed_before_it_has_caught_up(kind: Kind) {
+    let stage = Stage::new(kind, 10).await;
+    stage.mine_up_to(20);
+    let orders = with_finality(TAG);
+    let mut collector = stage.collector("a", &orders);
+    collector.settle().await;
+    stage.mine_up_to(60);
+    stage.reader.set_finalized(Some(12));
+    collector.settle().await;
+    assert_eq!(stage.position().await, Some(60));
+    // One that only lags is waited for.
+    stage.reader.set_head(Some(40));
+    assert_eq!(collector.follow().await, Followed::Idle);
+    assert_eq!(stage.position().await, Some(60));
+    stage.reader.set_head(None);
+    fork(&stage, 20, 25);
+    assert_eq!(collector.follow().await, Followed::Idle, "it may catch up");
+    pass(Duration::from_secs(600)).await;
+    assert_eq!(collector.follow().await, Followed::Reorganised { depth: 40, retracted: 40 });
+    collector.settle().await;
+    assert_eq!(stage.position().await, Some(25));
+    stage.assert_complete(&orders).await;
+    // And below what is final nothing is taken back.
+    fork(&stage, 8, 15);
+    assert_eq!(collector.follow().await, Followed::Idle);
+    pass(Duration::from_secs(600)).await;
+    expect_violation(&stage, &mut collector).await;
 }
 
 pub(super) async fn a_reorg_while_down_is_found_although_finality_moved_on_by_tag(kind: Kind) {
