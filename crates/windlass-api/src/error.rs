@@ -233,6 +233,11 @@ impl From<StoreError> for ApiError {
                 tracing::warn!(%error, "a request was refused by the database");
                 Self::new(ErrorCode::Unavailable, error.to_string())
             }
+            StoreError::Forged(_) | StoreError::AuditBroken(_) => {
+                tracing::error!(%error, "a request met what was tampered with");
+                Self::new(ErrorCode::Unavailable, error.to_string())
+                    .hint("tell whoever runs this: `windlass audit-log verify` says more")
+            }
             StoreError::TableMissing(_) => Self::new(ErrorCode::NotFound, error.to_string()),
             StoreError::Invalid(_) => Self::new(ErrorCode::InvalidParameter, error.to_string()),
             StoreError::Unreachable { .. }

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use windlass_core::error::StoreError;
 
 use crate::error::{ApiError, ErrorCode};
-use crate::limits::MAX_QUERY_BYTES;
+use crate::limits::{MAX_BODIES_KIB, MAX_QUERY_BYTES};
 use crate::state::ApiState;
 
 /// What to do when a question took too long.
@@ -51,9 +51,17 @@ pub(crate) async fn whole_body(
     if body.size_hint().lower() > max_bytes {
         return too_long().into_response();
     }
-    let reading = Bytes::from_request(Request::from_parts(parts.clone(), body), &());
+    // All bodies together have a bound as well, whoever sends them.
+    let bytes = body.size_hint().upper().unwrap_or(max_bytes).min(max_bytes);
+    let kib = u32::try_from(bytes / 1_024 + 1).unwrap_or(MAX_BODIES_KIB).min(MAX_BODIES_KIB);
+    let whole = Request::from_parts(parts.clone(), body);
+    let reading = async {
+        // It is never closed.
+        let room = state.bodies.acquire_many(kib).await.ok();
+        Bytes::from_request(whole, &()).await.map(|bytes| (bytes, room))
+    };
     let refused = match tokio::time::timeout(state.options.body_timeout, reading).await {
-        Ok(Ok(bytes)) => return next.run(Request::from_parts(parts, Body::from(bytes))).await,
+        Ok(Ok((bytes, _room))) => return next.run(Request::from_parts(parts, Body::from(bytes))).await,
         Ok(Err(error)) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => too_long(),
         Ok(Err(error)) => ApiError::new(ErrorCode::InvalidBody, error.body_text()),
         Err(_) => ApiError::new(ErrorCode::BodyTimeout, "the body did not come in time")

@@ -25,6 +25,8 @@ pub const MAX_STREAMS: usize = 64;
 pub const MAX_BODY_BYTES: usize = 64 << 10;
 /// The longest body that asks for payouts: as many as one may, each with a long key.
 pub const MAX_ASKING_BODY_BYTES: usize = 512 << 10;
+/// How many KiB of bodies are held at once; the next one waits for its turn.
+pub const MAX_BODIES_KIB: u32 = 16 << 10;
 /// The longest query of a URL, in bytes.
 pub const MAX_QUERY_BYTES: usize = 16 << 10;
 /// How long a connection may be idle or take to send a request's head.

@@ -11,7 +11,7 @@ use windlass_core::store::Store;
 use crate::fees::Anchors;
 use crate::graphql::{ApiSchema, schema};
 use crate::host::Hosts;
-use crate::limits::MAX_STREAMS;
+use crate::limits::{MAX_BODIES_KIB, MAX_STREAMS};
 use crate::options::ApiOptions;
 use crate::payouts::{Pay, PayoutParts};
 use crate::ports::{ProgressSource, Readiness};
@@ -58,6 +58,8 @@ pub(crate) struct ApiState {
     pub(crate) hosts: Arc<Hosts>,
     pub(crate) requests: Arc<RequestQueue>,
     pub(crate) streams: Arc<Semaphore>,
+    /// Room for bodies, in KiB.
+    pub(crate) bodies: Arc<Semaphore>,
     /// Where numbered pages of fees were found.
     pub(crate) anchors: Arc<Anchors>,
     pub(crate) tasks: TaskTracker,
@@ -75,6 +77,7 @@ impl ApiState {
             hosts: Arc::new(hosts),
             schema: schema(parts.clone()),
             requests: Arc::new(RequestQueue::new(&options)),
+            bodies: Arc::new(Semaphore::new(MAX_BODIES_KIB as usize)),
             streams: Arc::new(Semaphore::new(options.streams.min(MAX_STREAMS))),
             anchors: Arc::default(),
             tasks: TaskTracker::new(),

@@ -127,6 +127,8 @@ codes! {
     VaultDiffers = "W0610";
     /// A transaction was reverted, or did not come through in time.
     TransactionFailed = "W0611";
+    /// A row of the ledger was not written by Windlass as it stands.
+    RowForged = "W0612";
 }
 
 impl fmt::Display for Code {
@@ -170,6 +172,8 @@ impl StoreError {
             Self::Unreachable { .. } | Self::Gone { .. } => Code::DatabaseUnreachable,
             Self::Foreign { .. } => Code::DatabaseForeign,
             Self::TableConflict { .. } => Code::TableConflict,
+            Self::Forged(_) => Code::RowForged,
+            Self::AuditBroken(_) => Code::AuditBroken,
             Self::CursorMissing(_)
             | Self::TableMissing(_)
             | Self::Duplicate { .. }

@@ -16,7 +16,7 @@ use crate::job::{JobId, JobTicket, MAX_PAYLOAD_BYTES, NewJob};
 use crate::lease::{Epoch, Lease};
 use crate::name::{CursorName, LeaseName, Queue, StateKey};
 use crate::outbox::NewMessage;
-use crate::payout::ledger::PayWrite;
+use crate::payout::ledger::{CHECKPOINT_KEY, MAX_CHECKPOINT_BYTES, PayWrite};
 use crate::plan::{self, MAX_PLAN_BYTES};
 use crate::range::BlockRange;
 use crate::store::check_job_queue;
@@ -231,6 +231,9 @@ impl Write {
             }),
             Self::PutState { key, value: Some(value) } if plan::is_kept_at(key) => {
                 check_length("a plan", value, MAX_PLAN_BYTES)
+            }
+            Self::PutState { key, value: Some(value) } if key.as_str() == CHECKPOINT_KEY => {
+                check_length("a checkpoint", value, MAX_CHECKPOINT_BYTES)
             }
             Self::PutState { value: Some(value), .. } => check_text("a state's value", value),
             Self::Pay(write) => {

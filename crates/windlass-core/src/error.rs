@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::cursor::Cursor;
 use crate::name::CursorName;
+use crate::payout::audit::AuditFault;
 use crate::table::Identifier;
 
 /// What every port of a store answers.
@@ -77,6 +78,12 @@ pub enum StoreError {
     /// A row was to be written that the ledger's rules exclude.
     #[error("the ledger refuses it: {0}")]
     Forbidden(String),
+    /// A row that is needed was not written by Windlass as it stands.
+    #[error("{0}")]
+    Forged(String),
+    /// The audit log was tampered with.
+    #[error("the audit log is broken: {0}")]
+    AuditBroken(AuditFault),
     /// The caller asked for something that makes no sense.
     #[error("{0}")]
     Invalid(String),

@@ -20,6 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0002_pay.sql"),
     include_str!("../migrations/0003_vouched.sql"),
     include_str!("../migrations/0004_instance.sql"),
+    include_str!("../migrations/0005_authenticated.sql"),
 ];
 
 /// The advisory lock of a migration: "windlass" as a number. Databases have their own.

@@ -40,8 +40,8 @@ macro_rules! delegate_payouts {
                 async fn count_payouts(&self) -> StoreResult<Vec<(PayoutState, u64)>> {
                     $crate::delegate_payouts!(@ask self.$field, count_payouts() $(, self.$through)?)
                 }
-                async fn has_paid(&self, vault: VaultRef, to: Address) -> StoreResult<bool> {
-                    $crate::delegate_payouts!(@ask self.$field, has_paid(vault, to) $(, self.$through)?)
+                async fn paid_to(&self, vault: VaultRef, to: Address) -> StoreResult<Option<Payout>> {
+                    $crate::delegate_payouts!(@ask self.$field, paid_to(vault, to) $(, self.$through)?)
                 }
                 async fn open_total(&self, vault: VaultRef, token: Address) -> StoreResult<U256> {
                     $crate::delegate_payouts!(@ask self.$field, open_total(vault, token) $(, self.$through)?)
@@ -51,6 +51,20 @@ macro_rules! delegate_payouts {
                 }
                 async fn budgets(&self, keys: &[BudgetKey]) -> StoreResult<Vec<Budget>> {
                     $crate::delegate_payouts!(@ask self.$field, budgets(keys) $(, self.$through)?)
+                }
+                async fn list_budgets(
+                    &self,
+                    after: Option<BudgetKey>,
+                    limit: u32,
+                ) -> StoreResult<Vec<Budget>> {
+                    $crate::delegate_payouts!(@ask self.$field, list_budgets(after, limit) $(, self.$through)?)
+                }
+                async fn list_intents(
+                    &self,
+                    after: Option<IntentId>,
+                    limit: u32,
+                ) -> StoreResult<Vec<Intent>> {
+                    $crate::delegate_payouts!(@ask self.$field, list_intents(after, limit) $(, self.$through)?)
                 }
                 async fn intent(&self, id: IntentId) -> StoreResult<Option<Intent>> {
                     $crate::delegate_payouts!(@ask self.$field, intent(id) $(, self.$through)?)

@@ -295,8 +295,8 @@ impl Payouts for ModelStore {
         self.with(|model, _| model.ledger().count_payouts())
     }
 
-    async fn has_paid(&self, vault: VaultRef, to: Address) -> StoreResult<bool> {
-        self.with(|model, _| model.ledger().has_paid(vault, to))
+    async fn paid_to(&self, vault: VaultRef, to: Address) -> StoreResult<Option<Payout>> {
+        self.with(|model, _| model.ledger().paid_to(vault, to))
     }
 
     async fn open_total(&self, vault: VaultRef, token: Address) -> StoreResult<U256> {
@@ -310,6 +310,14 @@ impl Payouts for ModelStore {
     async fn budgets(&self, keys: &[BudgetKey]) -> StoreResult<Vec<Budget>> {
         check_many(keys.len())?;
         self.with(|model, _| keys.iter().map(|key| model.ledger().budget(*key)).collect())
+    }
+
+    async fn list_budgets(&self, after: Option<BudgetKey>, limit: u32) -> StoreResult<Vec<Budget>> {
+        self.with(|model, _| model.ledger().list_budgets(after, limit))
+    }
+
+    async fn list_intents(&self, after: Option<IntentId>, limit: u32) -> StoreResult<Vec<Intent>> {
+        self.with(|model, _| model.ledger().list_intents(after, limit))
     }
 
     async fn intent(&self, id: IntentId) -> StoreResult<Option<Intent>> {

@@ -64,6 +64,7 @@ pages! {
     AuditBroken: "W0609",
     VaultDiffers: "W0610",
     TransactionFailed: "W0611",
+    RowForged: "W0612",
 }
 
 #[cfg(test)]

@@ -108,6 +108,10 @@ pub(crate) fn store_hint(code: Code) -> &'static str {
         Code::CommitUnsettled => "check the server, then look up what was to be written before repeating it",
         Code::DatabaseForeign => "choose another file; windlass uses only files that it has made",
         Code::DatabaseOlder => "`windlass run` brings it up to date",
+        Code::RowForged => "`windlass audit-log verify` names every row that was tampered with",
+        Code::AuditBroken => {
+            "`windlass audit-log verify` tells where; after a restored backup `windlass audit-log accept`"
+        }
         Code::DatabaseNewer => "install the version of windlass that last used this database, or a later one",
         _ => "the message has the database's own words; its log may have more",
     }

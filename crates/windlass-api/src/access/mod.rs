@@ -96,7 +96,7 @@ impl Gate {
             Given::Nothing { is_foreign_page: false } if self.pay.is_open => return Ok(Caller::Development),
             Given::Nothing { .. } => return Err(unauthenticated("this takes a key")),
         };
-        let key = self.pay.store.api_key(hash).await?;
+        let key = self.pay.ledger.api_key(hash).await?;
         let Some(key) = key.filter(|key| key.revoked_at.is_none()) else {
             return Err(unauthenticated("the key is not known, or was revoked"));
         };

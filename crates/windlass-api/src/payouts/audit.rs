@@ -71,7 +71,7 @@ pub(crate) async fn of_payout(
     Pairs(pairs): Pairs,
 ) -> ApiResult<Json<AuditBody>> {
     let admitted = gate.admit(Verb::Read).await?;
-    let payout = read::payout(&*admitted.pay.store, payout_id(&id)?).await?;
+    let payout = read::payout(&*admitted.pay.ledger, payout_id(&id)?).await?;
     page(&admitted, Some(payout.id.to_string()), pairs).await
 }
 
@@ -101,7 +101,7 @@ pub(crate) async fn log(gate: Gate, Pairs(pairs): Pairs) -> ApiResult<Json<Audit
 pub(crate) async fn head(gate: Gate, Pairs(pairs): Pairs) -> ApiResult<Json<AuditHeadBody>> {
     let admitted = gate.admit(Verb::Read).await?;
     Params::read(pairs, &[])?;
-    let head = admitted.pay.store.audit_head().await?;
+    let head = admitted.pay.ledger.audit_head().await?;
     Ok(Json(AuditHeadBody { seq: head.seq, mac: head.mac.to_string() }))
 }
 
@@ -113,7 +113,7 @@ async fn page(
     let params = Params::read(pairs, &["limit", "after"])?;
     let limit = params.number("limit", DEFAULT_PAGE_ROWS, MAX_PAYOUT_PAGE)?;
     let after = params.get("after").map_or(Ok(0), after)?;
-    let page = read::audit(&*admitted.pay.store, AuditQuery { subject, after, limit }).await?;
+    let page = read::audit(&*admitted.pay.ledger, AuditQuery { subject, after, limit }).await?;
     let next = page.rows.last().filter(|_| page.has_more).map(|last| last.seq.to_string());
     let data = page.rows.into_iter().map(row).collect::<ApiResult<_>>()?;
     Ok(Json(AuditBody { data, page: PageBody { next_cursor: next, limit } }))

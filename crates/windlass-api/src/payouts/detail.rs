@@ -65,8 +65,8 @@ impl PayoutDetail {
     /// Reads what belongs to a payout.
     pub(super) async fn read(admitted: &Admitted, payout: Payout) -> ApiResult<Self> {
         let (pay, id) = (&*admitted.pay, payout.id);
-        let approvals = pay.store.approvals(&[id]).await?;
-        let intents = read::intents(&*pay.store, id).await?;
+        let approvals = pay.ledger.approvals(&[id]).await?;
+        let intents = read::intents(&*pay.ledger, id).await?;
         // Rules of another vault are not known here.
         let is_ours = payout.request.vault == pay.info.vault;
         // And of a token that was taken out of the configuration there are none.

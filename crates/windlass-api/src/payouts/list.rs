@@ -50,7 +50,7 @@ pub(crate) async fn payouts(gate: Gate, Pairs(pairs): Pairs) -> ApiResult<Json<P
         after: params.get("after").map(str::parse).transpose().map_err(no_cursor)?,
         limit,
     };
-    let page = read::payouts(&*admitted.pay.store, query).await?;
+    let page = read::payouts(&*admitted.pay.ledger, query).await?;
     let next = page.rows.last().filter(|_| page.has_more).map(|last| last.id.to_string());
     let data = page.rows.into_iter().map(|payout| PayoutBody::of(&admitted.pay, payout)).collect();
     Ok(Json(PayoutsBody { data, page: PageBody { next_cursor: next, limit } }))
@@ -80,6 +80,6 @@ pub(crate) async fn payout(
 ) -> ApiResult<Json<PayoutDetail>> {
     let admitted = gate.admit(Verb::Read).await?;
     Params::read(pairs, &[])?;
-    let payout = read::payout(&*admitted.pay.store, payout_id(&id)?).await?;
+    let payout = read::payout(&*admitted.pay.ledger, payout_id(&id)?).await?;
     Ok(Json(PayoutDetail::read(&admitted, payout).await?))
 }

@@ -6,6 +6,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use windlass_core::chain::Address;
 use windlass_core::payout::desk::{DeskInfo, PayoutDesk};
+use windlass_core::payout::store::Payouts;
 use windlass_core::store::Store;
 
 use crate::access::{Gate, KeyLimiter};
@@ -18,6 +19,8 @@ use crate::state::ApiState;
 pub struct PayoutParts {
     /// The desk of the vault that pays.
     pub desk: Arc<dyn PayoutDesk>,
+    /// What is kept of payouts, each row verified.
+    pub ledger: Arc<dyn Payouts>,
     /// Whether somebody on this machine may do everything without a key. It is only so
     /// while the API listens on loopback and under local names alone.
     pub development: bool,
@@ -29,6 +32,8 @@ pub(crate) struct Pay {
     /// What the desk tells of itself, which never changes.
     pub(crate) info: DeskInfo,
     pub(crate) store: Arc<dyn Store>,
+    /// What is kept of payouts, verified.
+    pub(crate) ledger: Arc<dyn Payouts>,
     /// Whether no key is needed.
     pub(crate) is_open: bool,
     pub(crate) limiter: KeyLimiter,
@@ -40,6 +45,7 @@ impl Pay {
             info: parts.desk.info(),
             desk: parts.desk,
             store,
+            ledger: parts.ledger,
             // Under another name somebody stands in front, and whom it lets through is not known.
             is_open: parts.development && options.listen.ip().is_loopback() && options.hosts.is_empty(),
             limiter: KeyLimiter::new(options.rate_limit),

@@ -76,11 +76,11 @@ pub(crate) async fn read(pay: &Pay, day: Option<&str>) -> ApiResult<TotalsBody> 
     let keys: Vec<BudgetKey> =
         paid.into_iter().map(|token| BudgetKey { vault: info.vault, token, day, to: None }).collect();
     for keys in keys.chunks(MAX_PAYOUT_PAGE as usize) {
-        for budget in pay.store.budgets(keys).await? {
+        for budget in pay.ledger.budgets(keys).await? {
             tokens.push(token(pay, budget.key.token, budget.total));
         }
     }
-    let states = pay.store.count_payouts().await?.into_iter();
+    let states = pay.ledger.count_payouts().await?.into_iter();
     let states = states.map(|(state, count)| StateCountBody { state: state.to_string(), count }).collect();
     Ok(TotalsBody { day: day.to_string(), tokens, states })
 }

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use windlass_core::name::Owner;
 use windlass_core::payout::audit::AuditKey;
 use windlass_core::store::Store;
+use windlass_engine::pay::ledger::Ledger;
 use windlass_engine::pay::options::PayOptions;
 use windlass_engine::pay::payer::{Payer, PayerParts};
 use windlass_engine::pay::submit::Submitter;
@@ -92,11 +93,10 @@ async fn pay(
     args: &Args,
 ) -> Result<(Measured, u64), Broken> {
     let payer = Payer::new(PayerParts {
-        store: store.clone(),
+        ledger: Ledger::new(store.clone(), AuditKey::new([1; 32])),
         chain: world.pool()?,
         signers: world.signers(args.signers)?,
         risk_signer: None,
-        audit_key: AuditKey::new([1; 32]),
         options: options.clone(),
         owner: Owner::new("bench")?,
     })?;

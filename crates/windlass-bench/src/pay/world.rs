@@ -21,6 +21,7 @@ use windlass_core::store::Store;
 use windlass_devnet::chain::{Chain, ChainOptions, DevAccount, LogFilter, Mining};
 use windlass_devnet::rpc::{Server, ServerHandle, ServerOptions};
 use windlass_engine::pay::desk::Desk;
+use windlass_engine::pay::ledger::Ledger;
 use windlass_engine::pay::options::PayOptions;
 
 use super::Broken;
@@ -93,7 +94,7 @@ impl World {
     ) -> Result<(), Broken> {
         let counter = AtomicU64::new(0);
         let random = Arc::new(move || u128::from(counter.fetch_add(1, Ordering::Relaxed)));
-        let desk = Desk::new(store, options, AuditKey::new([1; 32]), random)?;
+        let desk = Desk::new(Ledger::new(store, AuditKey::new([1; 32])), options, random)?;
         let requests: Vec<PayoutRequest> =
             (0..n).map(|number| self.request(number)).collect::<Result<_, _>>()?;
         for part in requests.chunks(MAX_ASKED) {

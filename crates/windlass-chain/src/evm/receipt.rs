@@ -85,7 +85,7 @@ pub(crate) fn read(
         }
     }
     let root = ordered_trie_root_encoded(&encoded);
-    let may_have_state = outside.is_some() && block.number % STATE_INTERVAL == 0;
+    let may_have_state = outside.is_some() && block.number.is_multiple_of(STATE_INTERVAL);
     let has_logs_outside =
         may_have_state || receipts.iter().any(|receipt| is_outside(receipt) && !receipt.logs.0.is_empty());
     let places = receipts.iter().flat_map(|receipt| &receipt.logs.0).map(|log| log.log_index);

@@ -12,8 +12,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-use super::ledger::Approval;
-use super::request::{PayoutId, PayoutRequest};
+use super::ledger::RowVersion;
 use crate::chain::B256;
 use crate::time::Timestamp;
 
@@ -38,6 +37,9 @@ pub struct AuditEntry {
     pub subject: String,
     /// The rest, as JSON.
     pub detail: String,
+    /// The versions of rows that were written with it, as JSON; empty where there are none.
+    #[serde(default)]
+    pub rows: String,
 }
 
 /// An entry in its place.
@@ -71,6 +73,9 @@ pub enum AuditFault {
     /// An entry is not what was written, or was not written by us.
     #[error("entry {0} was altered, or inserted")]
     Altered(i64),
+    /// An entry was written by somebody with the key, and cannot be read.
+    #[error("what entry {0} says of rows cannot be read: a later version of Windlass has written it")]
+    Unreadable(i64),
     /// The log is shorter than what was published of it, or another.
     #[error("the log does not hold the published head at entry {0}: its end was cut off or rewritten")]
     Cut(i64),
@@ -80,6 +85,17 @@ impl AuditKey {
     /// A key of 32 secret bytes.
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
+    }
+
+    pub(super) fn hmac(&self) -> Hmac<Sha256> {
+        Hmac::<Sha256>::new_from_slice(&self.0).expect("a code takes a key of any length")
+    }
+
+    /// What tells this key from others, and nothing of what is secret in it.
+    pub fn fingerprint(&self) -> String {
+        let mut mac = self.hmac();
+        mac.update(b"windlass: the fingerprint of a key");
+        mac.finalize().into_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// The row that follows a head.
@@ -92,7 +108,7 @@ impl AuditKey {
     /// The code over an entry and the one before. Every field comes behind its length, so
     /// no two entries read alike.
     fn mac(&self, previous: B256, seq: i64, at: Timestamp, entry: &AuditEntry) -> B256 {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("a code takes a key of any length");
+        let mut mac = self.hmac();
         mac.update(previous.as_slice());
         mac.update(&seq.to_be_bytes());
         mac.update(&at.as_ms().to_be_bytes());
@@ -100,25 +116,12 @@ impl AuditKey {
             mac.update(&(field.len() as u64).to_be_bytes());
             mac.update(field.as_bytes());
         }
+        // Entries of before rows were named have none, and stay as they are.
+        if !entry.rows.is_empty() {
+            mac.update(&(entry.rows.len() as u64).to_be_bytes());
+            mac.update(entry.rows.as_bytes());
+        }
         B256::from_slice(&mac.finalize().into_bytes())
-    }
-
-    /// The code of an approval, over what is approved, by whom and when. Nobody makes one
-    /// without the key, and none is good for another recipient, token or amount.
-    pub fn vouch(&self, id: PayoutId, request: &PayoutRequest, approver: &str, at: Timestamp) -> B256 {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("a code takes a key of any length");
-        mac.update(b"an approval of a payout");
-        mac.update(id.to_string().as_bytes());
-        mac.update(request.request_id().as_slice());
-        mac.update(request.parameters_hash().as_slice());
-        mac.update(&at.as_ms().to_be_bytes());
-        mac.update(approver.as_bytes());
-        B256::from_slice(&mac.finalize().into_bytes())
-    }
-
-    /// Whether an approval is of this payout, as it was asked for, and by somebody with the key.
-    pub fn vouches(&self, request: &PayoutRequest, approval: &Approval) -> bool {
-        self.vouch(approval.payout, request, &approval.approver, approval.at) == approval.code
     }
 
     /// Whether a row follows on a head; the new head if so.
@@ -130,6 +133,13 @@ impl AuditKey {
             return Err(AuditFault::Altered(row.seq));
         }
         Ok(AuditHead { seq: row.seq, mac: row.mac })
+    }
+}
+
+impl AuditEntry {
+    /// The versions of rows that were written with it.
+    pub fn row_versions(&self) -> Result<Vec<RowVersion>, serde_json::Error> {
+        if self.rows.is_empty() { Ok(Vec::new()) } else { serde_json::from_str(&self.rows) }
     }
 }
 
@@ -162,6 +172,7 @@ mod tests {
                 action: "payout.submitted".into(),
                 subject: format!("p{}", number % 3),
                 detail: format!("{{\"n\":{number}}}"),
+                rows: if number % 2 == 0 { String::new() } else { "[]".into() },
             };
             rows.push(KEY.row(head, Timestamp::from_ms(number), entry));
             head = AuditHead::of(rows.last().expect("just pushed"));
@@ -190,6 +201,7 @@ mod tests {
             action: action.into(),
             subject: String::new(),
             detail: String::new(),
+            rows: String::new(),
         };
         let row = |entry| KEY.row(AuditHead::default(), Timestamp::from_ms(0), entry);
         assert_ne!(row(entry("ab", "c")).mac, row(entry("a", "bc")).mac);
@@ -207,7 +219,7 @@ mod tests {
     proptest! {
         /// Whatever is done to a log by somebody without the key, the first place is named.
         #[test]
-        fn tampering_is_named_where_it_begins(at in 0_usize..9, what in 0..5, renumber: bool) {
+        fn tampering_is_named_where_it_begins(at in 0_usize..9, what in 0..6, renumber: bool) {
             let mut rows = log(9);
             let place = rows[at].seq;
             match what {
@@ -215,6 +227,7 @@ mod tests {
                 1 => rows[at].at = Timestamp::from_ms(12_345),
                 2 => rows[at].entry.actor = "somebody else".into(),
                 3 => { rows.remove(at); }
+                5 => rows[at].entry.rows = r#"[1]"#.into(),
                 _ => { let copy = rows[at].clone(); rows.insert(at, copy); }
             }
             if renumber {

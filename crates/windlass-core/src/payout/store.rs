@@ -62,8 +62,8 @@ pub trait Payouts: Send + Sync {
     /// How many payouts stand where, in the order of states; none where there are none.
     async fn count_payouts(&self) -> StoreResult<Vec<(PayoutState, u64)>>;
 
-    /// Whether a vault has a confirmed payout to somebody.
-    async fn has_paid(&self, vault: VaultRef, to: Address) -> StoreResult<bool>;
+    /// A confirmed payout of a vault to somebody, whichever, if there is one.
+    async fn paid_to(&self, vault: VaultRef, to: Address) -> StoreResult<Option<Payout>>;
 
     /// How much of a token is submitted and not in a block yet, as far as is stored.
     async fn open_total(&self, vault: VaultRef, token: Address) -> StoreResult<U256>;
@@ -73,6 +73,12 @@ pub trait Payouts: Send + Sync {
 
     /// Sums of days, in the order asked; empty ones where nothing was held yet.
     async fn budgets(&self, keys: &[BudgetKey]) -> StoreResult<Vec<Budget>>;
+
+    /// Sums of days by key, behind one, up to [`MAX_PAYOUT_PAGE`].
+    async fn list_budgets(&self, after: Option<BudgetKey>, limit: u32) -> StoreResult<Vec<Budget>>;
+
+    /// Transactions by id, behind one, up to [`MAX_PAYOUT_PAGE`].
+    async fn list_intents(&self, after: Option<IntentId>, limit: u32) -> StoreResult<Vec<Intent>>;
 
     /// A transaction.
     async fn intent(&self, id: IntentId) -> StoreResult<Option<Intent>>;

@@ -252,7 +252,18 @@ async fn final_or_first(reader: &dyn ChainReader, newest: u64) -> Result<BlockHe
         let message = "the endpoint names no final block: set `finality` of the chain to a depth, such as 64";
         return Err(ChainError::new(ChainErrorKind::Refused, message));
     }
-    Ok(known(reader, BlockTag::Number(0)).await?.block)
+    // A chain need not begin at block 0: the first block is the lowest that is known.
+    let (mut unknown_up_to, mut first) = (None, known(reader, BlockTag::Number(newest)).await?);
+    let mut number = 0;
+    while unknown_up_to.is_none_or(|last| last + 1 < first.block.number) {
+        match reader.header(BlockTag::Number(number)).await? {
+            Some(header) => first = header,
+            None => unknown_up_to = Some(number),
+        }
+        let Some(last) = unknown_up_to else { break };
+        number = last + (first.block.number - last) / 2;
+    }
+    Ok(first.block)
 }
 
 async fn known(reader: &dyn ChainReader, tag: BlockTag) -> Result<Header, ChainError> {

@@ -5,7 +5,8 @@ use metrics::counter;
 use windlass_core::commit::{Commit, Write};
 use windlass_core::error::StoreResult;
 use windlass_core::payout::ledger::PayWrite;
-use windlass_core::store::Store;
+
+use super::ledger::Ledger;
 
 /// Entries of the audit log that this process has written, by action.
 pub const ACTIONS_TOTAL: &str = "windlass_pay_actions_total";
@@ -13,9 +14,9 @@ pub const ACTIONS_TOTAL: &str = "windlass_pay_actions_total";
 pub const CLAIMS_TOTAL: &str = "windlass_pay_claims_total";
 
 /// Commits, and counts what was done once it is.
-pub(super) async fn commit(store: &dyn Store, commit: Commit) -> StoreResult<()> {
+pub(super) async fn commit(ledger: &Ledger, commit: Commit) -> StoreResult<()> {
     let actions = actions(&commit);
-    store.commit(commit).await?;
+    ledger.commit(commit).await?;
     actions.into_iter().for_each(|action| counter!(ACTIONS_TOTAL, "action" => action).increment(1));
     Ok(())
 }

@@ -7,11 +7,11 @@ use windlass_core::chain::B256;
 use windlass_core::commit::Write;
 use windlass_core::error::StoreError;
 use windlass_core::name::{NameError, Partition};
-use windlass_core::payout::audit::AuditKey;
 use windlass_core::payout::ledger::{ApiKey, PayWrite, Role};
-use windlass_core::store::Store;
+use windlass_core::payout::store::Payouts;
 
 use super::counted;
+use super::ledger::Ledger;
 use super::page::{Clerk, Page};
 
 /// The longest name of a key.
@@ -21,7 +21,7 @@ const RESERVED: [&str; 3] = ["development/", "cli/", "pay-"];
 
 /// The keys of a store.
 pub struct Keyring {
-    store: Arc<dyn Store>,
+    ledger: Arc<Ledger>,
     clerk: Clerk,
 }
 
@@ -47,9 +47,10 @@ pub enum KeyringError {
 
 impl Keyring {
     /// The keys of a store; who changes them stands in the log under this name.
-    pub fn new(store: Arc<dyn Store>, key: AuditKey, by: &str) -> Result<Self, NameError> {
+    pub fn new(ledger: Arc<Ledger>, by: &str) -> Result<Self, NameError> {
+        let key = ledger.key().clone();
         let clerk = Clerk { actor: by.into(), partition: Partition::new("pay/keys")?, key };
-        Ok(Self { store, clerk })
+        Ok(Self { ledger, clerk })
     }
 
     /// Makes a key whose secret hashes to this.
@@ -57,12 +58,20 @@ impl Keyring {
         if !is_name(name) {
             return Err(KeyringError::Name);
         }
-        let now = self.store.now().await?;
-        let key = ApiKey { name: name.to_owned(), version: 1, role, hash, created_at: now, revoked_at: None };
+        let now = self.ledger.store().now().await?;
+        let key = ApiKey {
+            name: name.to_owned(),
+            version: 1,
+            role,
+            hash,
+            created_at: now,
+            revoked_at: None,
+            mac: B256::ZERO,
+        };
         let mut page = Page::new(&self.clerk);
         page.write(Write::Pay(PayWrite::ApiKey(key.clone())));
         page.note("key.created", name, json!({"role": role}));
-        match counted::commit(&*self.store, page.into_commit()).await {
+        match counted::commit(&self.ledger, page.into_commit()).await {
             Ok(_) => Ok(key),
             Err(StoreError::Stale(_)) => Err(KeyringError::Taken(name.to_owned())),
             Err(error) => Err(error.into()),
@@ -72,16 +81,16 @@ impl Keyring {
     /// Makes a key worthless, for good.
     pub async fn revoke(&self, name: &str) -> Result<ApiKey, KeyringError> {
         let missing = || KeyringError::Missing(name.to_owned());
-        let keys = self.store.list_api_keys().await?;
+        let keys = self.ledger.list_api_keys().await?;
         let key = keys.into_iter().find(|key| key.name == name).ok_or_else(missing)?;
         if key.revoked_at.is_some() {
             return Err(KeyringError::Revoked(name.to_owned()));
         }
-        let revoked = key.revoked(self.store.now().await?);
+        let revoked = key.revoked(self.ledger.store().now().await?);
         let mut page = Page::new(&self.clerk);
         page.write(Write::Pay(PayWrite::ApiKey(revoked.clone())));
         page.note("key.revoked", name, json!({"role": key.role}));
-        match counted::commit(&*self.store, page.into_commit()).await {
+        match counted::commit(&self.ledger, page.into_commit()).await {
             Ok(_) => Ok(revoked),
             Err(StoreError::Stale(_)) => Err(KeyringError::Revoked(name.to_owned())),
             Err(error) => Err(error.into()),

@@ -15,17 +15,27 @@
 //! | [`submit`] | from approved to signed, stored and sent |
 //! | [`track`] | from sent to final |
 //! | [`reconcile`] | what the vault tells against what is stored |
+//! | [`ledger`] | what is kept, each row verified before it is used |
+//! | [`ledger_check`] | comparing all of it with the audit log, once a minute |
+//! | [`audit_check`] | the whole audit log, and every table against it |
+//! | [`head_file`] | the end of the audit log, kept outside the database |
 //! | [`keyring`] | keys of the API, made and revoked |
 //! | [`resume`] | an account that was halted signs again |
 //! | [`publish`] | the end of the audit log, told once a day |
 //! | [`counted`] | what is counted |
+//! | `approvals` | which approvals count |
 //! | `page` | one commit: rows, messages and audit entries together |
 //! | `vault` | questions to the vault |
 
+mod approvals;
+pub mod audit_check;
 pub mod counted;
 pub mod desk;
 pub mod error;
+pub mod head_file;
 pub mod keyring;
+pub mod ledger;
+pub mod ledger_check;
 pub mod names;
 pub mod options;
 mod page;

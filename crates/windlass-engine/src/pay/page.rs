@@ -162,6 +162,7 @@ impl Page {
             action: action.to_owned(),
             subject: subject.to_string(),
             detail: detail.to_string(),
+            rows: String::new(),
         });
     }
 

@@ -1,6 +1,7 @@
 //! What submitter and tracker stand on: a vault, its chain, its keys and the store.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
@@ -8,13 +9,13 @@ use windlass_core::chain::{Address, B256, BlockHeader};
 use windlass_core::finality::Finality;
 use windlass_core::job::{ClaimedJob, JobClaim, JobTicket};
 use windlass_core::name::{NameError, Owner, Queue};
-use windlass_core::payout::audit::AuditKey;
 use windlass_core::payout::signer::Signer;
 use windlass_core::payout::submit::{NonceTag, TransactionChain};
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind};
 use windlass_core::store::Store;
 
 use super::error::PayError;
+use super::ledger::Ledger;
 use super::names::PayNames;
 use super::options::{Confirmation, PayOptions};
 use super::page::{Clerk, Page};
@@ -22,6 +23,7 @@ use super::reconcile::Reconciled;
 
 /// Everything that paying out of one vault takes.
 pub struct Payer {
+    pub(super) ledger: Arc<Ledger>,
     pub(super) store: Arc<dyn Store>,
     pub(super) chain: Arc<dyn TransactionChain>,
     pub(super) signers: Vec<Arc<dyn Signer>>,
@@ -37,15 +39,13 @@ pub struct Payer {
 /// What a payer is made of.
 pub struct PayerParts {
     /// Where everything is kept.
-    pub store: Arc<dyn Store>,
+    pub ledger: Arc<Ledger>,
     /// The vault's chain.
     pub chain: Arc<dyn TransactionChain>,
     /// The accounts that send.
     pub signers: Vec<Arc<dyn Signer>>,
     /// The key that approves, where the vault asks for that.
     pub risk_signer: Option<Arc<dyn Signer>>,
-    /// The audit log's key.
-    pub audit_key: AuditKey,
     /// How it is to be done.
     pub options: Arc<PayOptions>,
     /// Who works.
@@ -68,9 +68,10 @@ impl Payer {
     pub fn new(parts: PayerParts) -> Result<Arc<Self>, NameError> {
         let names = PayNames::new(parts.options.vault)?;
         let actor = parts.owner.as_str().into();
-        let clerk = Clerk { actor, partition: names.partition.clone(), key: parts.audit_key };
+        let clerk = Clerk { actor, partition: names.partition.clone(), key: parts.ledger.key().clone() };
         Ok(Arc::new(Self {
-            store: parts.store,
+            store: Arc::clone(parts.ledger.store()),
+            ledger: parts.ledger,
             chain: parts.chain,
             signers: parts.signers,
             risk_signer: parts.risk_signer,
@@ -113,6 +114,13 @@ impl Payer {
         if let Err(error) = self.store.release_jobs(tickets).await {
             tracing::debug!(%error, "work could not be given back; its hold will run out");
         }
+    }
+
+    /// Takes a job away that names nothing: no loop has put it there.
+    pub(super) async fn discard(&self, job: &ClaimedJob, error: &impl Display) -> Result<(), PayError> {
+        tracing::error!(queue = %job.queue, key = %job.key, %error, "a job names nothing; it is taken away");
+        self.store.complete_jobs(&[job.ticket]).await?;
+        Ok(())
     }
 
     /// Looks at the chain.

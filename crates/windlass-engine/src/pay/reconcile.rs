@@ -12,7 +12,7 @@ use windlass_core::event::LogEvent;
 use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::ledger::{Inclusion, Payout};
 use windlass_core::payout::state::PayoutState;
-use windlass_core::payout::store::MAX_PAYOUT_PAGE;
+use windlass_core::payout::store::{MAX_PAYOUT_PAGE, Payouts};
 use windlass_core::payout::vault::event::{VaultEvent, filter};
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{ChainErrorKind, LogSpan};
@@ -39,6 +39,8 @@ pub struct Reconciled {
     pub repaired: u64,
     /// How many requests were paid or cancelled that are not stored here.
     pub unknown: u64,
+    /// How many events are of payouts whose rows were refused.
+    pub refused: u64,
     /// How many events contradict what is stored: rejected and paid, or paid otherwise.
     pub contradictions: u64,
 }
@@ -107,9 +109,15 @@ impl Payer {
             }
         }
         let ids: Vec<B256> = events.iter().map(|(event, _)| event.request_id()).collect();
-        let payouts = self.store.payouts_of_requests(&ids).await?;
+        let read = self.ledger.check_payouts_of_requests(&ids).await?;
+        let payouts = read.rows;
         for (event, at) in events {
             done.events += 1;
+            // What stands in its place was refused, and is reported: nothing is known of it here.
+            if read.refused.iter().any(|payout| payout.request.request_id() == event.request_id()) {
+                done.refused += 1;
+                continue;
+            }
             let mut payout =
                 payouts.iter().find(|payout| payout.request.request_id() == event.request_id()).cloned();
             let mut tries = 0;
@@ -118,7 +126,7 @@ impl Payer {
                 if !error.is_overtaken() || tries == MAX_TRIES {
                     return Err(error);
                 }
-                payout = self.store.payouts_of_requests(&[event.request_id()]).await?.pop();
+                payout = self.ledger.payouts_of_requests(&[event.request_id()]).await?.pop();
             }
         }
         Ok(())
@@ -150,7 +158,7 @@ impl Payer {
                     &mut done.contradictions
                 } else if self.is_news(payout, at).await? {
                     if payout.budget_day.is_none() {
-                        for budget in budgets(&*self.store, &payout.request, UtcDay::of(now)).await? {
+                        for budget in budgets(&self.ledger, &payout.request, UtcDay::of(now)).await? {
                             page.budget(budget.with(payout.request.amount));
                         }
                     }
@@ -168,7 +176,7 @@ impl Payer {
                 &mut done.repaired
             }
         };
-        counted::commit(&*self.store, page.into_commit()).await?;
+        counted::commit(&self.ledger, page.into_commit()).await?;
         *count += 1;
         Ok(())
     }
@@ -180,13 +188,13 @@ impl Payer {
             return Ok(false);
         }
         let Some(intent) = payout.intent else { return Ok(true) };
-        let attempts = self.store.attempts(intent).await?;
+        let attempts = self.ledger.attempts(intent).await?;
         Ok(!attempts.iter().any(|attempt| attempt.hash == at.transaction))
     }
 
     async fn cancel(&self, page: &mut Page, payout: &Payout, now: Timestamp) -> Result<(), PayError> {
         if let Some(day) = payout.budget_day {
-            for budget in budgets(&*self.store, &payout.request, day).await? {
+            for budget in budgets(&self.ledger, &payout.request, day).await? {
                 page.budget(budget.without(payout.request.amount));
             }
         }

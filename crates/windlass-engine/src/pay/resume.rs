@@ -8,13 +8,13 @@ use windlass_core::commit::Write;
 use windlass_core::error::StoreError;
 use windlass_core::finality::Finality;
 use windlass_core::name::{NameError, Partition};
-use windlass_core::payout::audit::AuditKey;
 use windlass_core::payout::ledger::{PayWrite, SignerRow};
+use windlass_core::payout::store::Payouts;
 use windlass_core::payout::submit::{NonceTag, TransactionChain};
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind};
-use windlass_core::store::Store;
 
 use super::counted;
+use super::ledger::Ledger;
 use super::options::PayOptions;
 use super::page::{Clerk, Page};
 
@@ -45,14 +45,13 @@ pub enum ResumeError {
 /// once nothing that was sent elsewhere is on its way, or in a block that may go: ours would
 /// share nonces with it, or wait for ever behind one that nobody uses again.
 pub async fn resume(
-    store: &Arc<dyn Store>,
+    ledger: &Arc<Ledger>,
     chain: &dyn TransactionChain,
-    key: AuditKey,
     options: &PayOptions,
     account: Address,
     by: &str,
 ) -> Result<SignerRow, ResumeError> {
-    let row = store.signer(options.vault.chain, account).await?.ok_or(ResumeError::Unknown(account))?;
+    let row = ledger.signer(options.vault.chain, account).await?.ok_or(ResumeError::Unknown(account))?;
     if row.halted.is_none() {
         return Err(ResumeError::NotHalted(account));
     }
@@ -63,14 +62,15 @@ pub async fn resume(
     if pending > ours {
         return Err(ResumeError::Waiting(pending - ours));
     }
-    let now = store.now().await?;
+    let now = ledger.store().now().await?;
     let resumed = SignerRow { next_nonce: ours, ..row.halted(None, now) };
-    let clerk = Clerk { actor: by.into(), partition: Partition::new("pay/signers")?, key };
+    let clerk =
+        Clerk { actor: by.into(), partition: Partition::new("pay/signers")?, key: ledger.key().clone() };
     let mut page = Page::new(&clerk);
     page.write(Write::Pay(PayWrite::Signer(resumed.clone())));
     let detail = json!({"was": row.halted, "next_nonce": resumed.next_nonce, "skipped": resumed.next_nonce - row.next_nonce});
     page.note("signer.resumed", account, detail);
-    counted::commit(&**store, page.into_commit()).await?;
+    counted::commit(ledger, page.into_commit()).await?;
     Ok(resumed)
 }
 

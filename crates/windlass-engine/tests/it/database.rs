@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use tempfile::TempDir;
 use tokio_postgres::NoTls;
 use windlass_core::store::Store;
 use windlass_store_postgres::{PostgresOptions, PostgresStore};
@@ -20,6 +21,13 @@ pub(crate) enum Kind {
 /// A database that lasts as long as its case.
 pub(crate) struct Database {
     schema: Option<String>,
+    folder: Option<Arc<TempDir>>,
+}
+
+/// Somebody who can write to the database as they like, and has no key.
+pub(crate) enum Intruder {
+    Sqlite(Arc<TempDir>),
+    Postgres(String),
 }
 
 impl Database {
@@ -29,7 +37,7 @@ impl Database {
             Kind::Sqlite => {
                 let options = SqliteOptions::memory().with_clock(clock);
                 let store = SqliteStore::open(options).await.expect("a store");
-                (Self { schema: None }, Arc::new(store))
+                (Self { schema: None, folder: None }, Arc::new(store))
             }
             Kind::Postgres => {
                 let schema = fresh_schema();
@@ -40,8 +48,83 @@ impl Database {
                     ..PostgresOptions::new(url())
                 };
                 let store = PostgresStore::open(options).await.expect("the server is up");
-                (Self { schema: Some(schema) }, Arc::new(store))
+                (Self { schema: Some(schema), folder: None }, Arc::new(store))
             }
+        }
+    }
+}
+
+impl Database {
+    /// A fresh one that others reach as well.
+    pub(crate) async fn open_to_all(kind: Kind, clock: Arc<ManualClock>) -> (Self, Arc<dyn Store>, Intruder) {
+        if kind == Kind::Postgres {
+            let (database, store) = Self::open(kind, clock).await;
+            let schema = database.schema.clone().expect("a schema");
+            return (database, store, Intruder::Postgres(schema));
+        }
+        let folder = Arc::new(tempfile::tempdir().expect("a folder"));
+        let options = SqliteOptions::file(folder.path().join("db")).with_clock(clock);
+        let store = SqliteStore::open(options).await.expect("a store");
+        let database = Self { schema: None, folder: Some(folder.clone()) };
+        (database, Arc::new(store), Intruder::Sqlite(folder))
+    }
+}
+
+impl Intruder {
+    /// Runs statements that no rule of the schema stands in the way of; how many rows the last
+    /// one has changed.
+    pub(crate) async fn run(&self, statements: &[String]) -> u64 {
+        match self {
+            Self::Sqlite(folder) => {
+                let connection = rusqlite::Connection::open(folder.path().join("db")).expect("opened");
+                connection.busy_timeout(std::time::Duration::from_secs(5)).expect("set");
+                connection
+                    .execute_batch("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON")
+                    .expect("set");
+                let triggers: Vec<String> = connection
+                    .prepare("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+                    .and_then(|mut rows| rows.query_map([], |row| row.get(0))?.collect())
+                    .expect("listed");
+                for trigger in triggers {
+                    connection.execute_batch(&format!("DROP TRIGGER {trigger}")).expect("dropped");
+                }
+                let run = |sql: &String| {
+                    connection.execute(sql, []).unwrap_or_else(|error| panic!("{error}: {sql}"))
+                };
+                statements.iter().map(run).fold(0, |_, count| count as u64)
+            }
+            Self::Postgres(schema) => {
+                let (client, connection) = tokio_postgres::connect(&url(), NoTls).await.expect("connected");
+                tokio::spawn(connection);
+                client
+                    .batch_execute(&format!(
+                        "SET search_path TO {schema}; SET session_replication_role = replica"
+                    ))
+                    .await
+                    .expect("set");
+                let mut count = 0;
+                for sql in statements {
+                    count = client.execute(sql, &[]).await.unwrap_or_else(|error| panic!("{error:?}: {sql}"));
+                }
+                count
+            }
+        }
+    }
+
+    /// Bytes as the database writes them.
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> String {
+        let digits = alloy_primitives::hex::encode(bytes);
+        match self {
+            Self::Sqlite(_) => format!("x'{digits}'"),
+            Self::Postgres(_) => format!("'\\x{digits}'::bytea"),
+        }
+    }
+
+    /// An amount as the database writes it.
+    pub(crate) fn amount(&self, amount: u64) -> String {
+        match self {
+            Self::Sqlite(_) => self.bytes(&alloy_primitives::U256::from(amount).to_be_bytes::<32>()),
+            Self::Postgres(_) => amount.to_string(),
         }
     }
 }
@@ -62,6 +145,7 @@ fn url() -> String {
 
 impl Drop for Database {
     fn drop(&mut self) {
+        self.folder.take();
         let Some(schema) = self.schema.take() else { return };
         // Dropping cannot wait within the test's own runtime.
         let dropped = std::thread::spawn(move || {

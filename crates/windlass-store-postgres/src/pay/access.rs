@@ -10,30 +10,33 @@ use crate::error::Outcome;
 use crate::row::{get, hash, name, timestamp};
 use crate::tx::Tx;
 
-const INSERT: &str = "INSERT INTO api_key (name, version, role, hash, created_at_ms, revoked_at_ms) \
-     VALUES ($1, 1, $2, $3, $4, $5)";
+const INSERT: &str = "INSERT INTO api_key (name, version, role, hash, created_at_ms, revoked_at_ms, mac) \
+     VALUES ($1, 1, $2, $3, $4, $5, $6)";
 const UPDATE: &str =
-    "UPDATE api_key SET version = $2, revoked_at_ms = $3 WHERE name = $1 AND version + 1 = $2";
+    "UPDATE api_key SET version = $2, revoked_at_ms = $3, mac = $4 WHERE name = $1 AND version + 1 = $2";
 
 pub(super) async fn put(tx: &Tx, key: &ApiKey) -> Outcome<()> {
     let what = || format!("API key {}", key.name);
     let revoked = key.revoked_at.map(|at| at.as_ms());
+    let mac = key.mac.as_slice();
     if key.version > 1 {
-        return put_rows(tx, what, 1, UPDATE, &[&key.name, &key.version, &revoked]).await;
+        return put_rows(tx, what, 1, UPDATE, &[&key.name, &key.version, &revoked, &mac]).await;
     }
     let (role, hash) = (key.role.as_str(), key.hash);
-    let params: [crate::tx::Param<'_>; 5] =
-        [&key.name, &role, &hash.as_slice(), &key.created_at.as_ms(), &revoked];
+    let params: [crate::tx::Param<'_>; 6] =
+        [&key.name, &role, &hash.as_slice(), &key.created_at.as_ms(), &revoked, &mac];
     put_rows(tx, what, 1, INSERT, &params).await
 }
 
 pub(super) async fn find(tx: &Tx, hash: B256) -> Outcome<Option<ApiKey>> {
-    let sql = "SELECT name, version, role, hash, created_at_ms, revoked_at_ms FROM api_key WHERE hash = $1";
+    let sql =
+        "SELECT name, version, role, hash, created_at_ms, revoked_at_ms, mac FROM api_key WHERE hash = $1";
     tx.query_opt(sql, &[&hash.as_slice()]).await?.map(|row| read(&row)).transpose()
 }
 
 pub(super) async fn list(tx: &Tx) -> Outcome<Vec<ApiKey>> {
-    let sql = "SELECT name, version, role, hash, created_at_ms, revoked_at_ms FROM api_key ORDER BY name";
+    let sql =
+        "SELECT name, version, role, hash, created_at_ms, revoked_at_ms, mac FROM api_key ORDER BY name";
     tx.query(sql, &[]).await?.iter().map(read).collect()
 }
 
@@ -45,5 +48,6 @@ fn read(row: &Row) -> Outcome<ApiKey> {
         hash: hash(row, 3)?,
         created_at: timestamp(row, 4)?,
         revoked_at: optional_timestamp(row, 5)?,
+        mac: hash(row, 6)?,
     })
 }

@@ -14,8 +14,8 @@ pub(super) async fn put(tx: &Tx, approvals: &[Approval]) -> Outcome<()> {
             tx,
             || format!("the approval of payout {} by {}", one.payout, one.approver),
             1,
-            "INSERT INTO approval (payout_id, approver, at_ms, code) VALUES ($1, $2, $3, $4)",
-            &[&one.payout.to_string(), &one.approver, &one.at.as_ms(), &one.code.as_slice()],
+            "INSERT INTO approval (payout_id, approver, at_ms, mac) VALUES ($1, $2, $3, $4)",
+            &[&one.payout.to_string(), &one.approver, &one.at.as_ms(), &one.mac.as_slice()],
         )
         .await?;
     }
@@ -24,11 +24,11 @@ pub(super) async fn put(tx: &Tx, approvals: &[Approval]) -> Outcome<()> {
 
 pub(super) async fn of(tx: &Tx, payouts: &[PayoutId]) -> Outcome<Vec<Approval>> {
     let ids: Vec<String> = payouts.iter().map(ToString::to_string).collect();
-    let sql = "SELECT payout_id, approver, at_ms, code FROM approval WHERE payout_id = ANY($1) ORDER BY payout_id, approver";
+    let sql = "SELECT payout_id, approver, at_ms, mac FROM approval WHERE payout_id = ANY($1) ORDER BY payout_id, approver";
     tx.query(sql, &[&ids]).await?.iter().map(read).collect()
 }
 
 fn read(row: &tokio_postgres::Row) -> Outcome<Approval> {
     let (payout, approver, at) = (name(row, 0)?, get(row, 1)?, timestamp(row, 2)?);
-    Ok(Approval { payout, approver, at, code: hash(row, 3)? })
+    Ok(Approval { payout, approver, at, mac: hash(row, 3)? })
 }

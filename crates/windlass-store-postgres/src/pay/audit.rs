@@ -11,10 +11,10 @@ use crate::error::Outcome;
 use crate::row::{get, hash, timestamp};
 use crate::tx::Tx;
 
-const INSERT: &str = "INSERT INTO audit (seq, at_ms, actor, action, subject, detail, mac) \
-     SELECT seq, at_ms, actor, action, subject, detail, decode(mac, 'hex') \
+const INSERT: &str = "INSERT INTO audit (seq, at_ms, actor, action, subject, detail, mac, rows) \
+     SELECT seq, at_ms, actor, action, subject, detail, decode(mac, 'hex'), rows \
      FROM jsonb_to_recordset($1::text::jsonb) AS r (seq bigint, at_ms bigint, actor text, action text, \
-         subject text, detail text, mac text) ORDER BY seq";
+         subject text, detail text, mac text, rows text) ORDER BY seq";
 
 /// Chains entries to the log's end.
 pub(super) async fn append(tx: &Tx, key: &AuditKey, entries: &[AuditEntry]) -> Outcome<()> {
@@ -36,6 +36,7 @@ pub(super) async fn append(tx: &Tx, key: &AuditKey, entries: &[AuditEntry]) -> O
             "subject": row.entry.subject,
             "detail": row.entry.detail,
             "mac": hex(row.mac),
+            "rows": row.entry.rows,
         }));
     }
     let what = || format!("entry {} of the audit log", head.seq);
@@ -52,12 +53,12 @@ pub(super) async fn list(tx: &Tx, query: &AuditQuery) -> Outcome<Vec<AuditRow>> 
     let limit = i64::from(query.limit.min(MAX_PAYOUT_PAGE));
     let rows = match &query.subject {
         None => {
-            let sql = "SELECT seq, at_ms, actor, action, subject, detail, mac FROM audit \
+            let sql = "SELECT seq, at_ms, actor, action, subject, detail, mac, rows FROM audit \
                        WHERE seq > $1 ORDER BY seq LIMIT $2";
             tx.query(sql, &[&query.after, &limit]).await?
         }
         Some(subject) => {
-            let sql = "SELECT seq, at_ms, actor, action, subject, detail, mac FROM audit \
+            let sql = "SELECT seq, at_ms, actor, action, subject, detail, mac, rows FROM audit \
                        WHERE subject = $3 AND seq > $1 ORDER BY seq LIMIT $2";
             tx.query(sql, &[&query.after, &limit, subject]).await?
         }
@@ -70,7 +71,12 @@ fn read_head(row: &Row) -> Outcome<AuditHead> {
 }
 
 fn read(row: &Row) -> Outcome<AuditRow> {
-    let entry =
-        AuditEntry { actor: get(row, 2)?, action: get(row, 3)?, subject: get(row, 4)?, detail: get(row, 5)? };
+    let entry = AuditEntry {
+        actor: get(row, 2)?,
+        action: get(row, 3)?,
+        subject: get(row, 4)?,
+        detail: get(row, 5)?,
+        rows: get(row, 7)?,
+    };
     Ok(AuditRow { seq: get(row, 0)?, at: timestamp(row, 1)?, entry, mac: hash(row, 6)? })
 }

@@ -1,16 +1,19 @@
 //! Sums of days.
 
+use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::ledger::{Budget, BudgetKey};
+use windlass_core::payout::request::VaultRef;
+use windlass_core::payout::store::MAX_PAYOUT_PAGE;
 
 use super::put_rows;
-use super::value::number;
+use super::value::{chain, number};
 use crate::error::Outcome;
-use crate::row::{damaged, get, unsigned};
+use crate::row::{address, damaged, get, hash, unsigned};
 use crate::tx::Tx;
 
-const INSERT: &str = "INSERT INTO budget (chain_id, vault, token, day, recipient, version, total) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7::text::numeric)";
-const UPDATE: &str = "UPDATE budget SET version = $6, total = $7::text::numeric WHERE chain_id = $1 \
+const INSERT: &str = "INSERT INTO budget (chain_id, vault, token, day, recipient, version, total, mac) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7::text::numeric, $8)";
+const UPDATE: &str = "UPDATE budget SET version = $6, total = $7::text::numeric, mac = $8 WHERE chain_id = $1 \
      AND vault = $2 AND token = $3 AND day = $4 AND recipient = $5 AND version + 1 = $6";
 
 /// In the order of their keys, so that two commits do not lock each other out.
@@ -32,6 +35,7 @@ pub(super) async fn put(tx: &Tx, budgets: &[Budget]) -> Outcome<()> {
                 &recipient(key),
                 &budget.version,
                 &budget.total.to_string(),
+                &budget.mac.as_slice(),
             ],
         )
         .await?;
@@ -45,7 +49,7 @@ pub(super) async fn find(tx: &Tx, keys: &[BudgetKey]) -> Outcome<Vec<Budget>> {
     let tokens: Vec<&[u8]> = keys.iter().map(|key| key.token.as_slice()).collect();
     let days: Vec<i64> = keys.iter().map(|key| key.day.0).collect();
     let recipients: Vec<&[u8]> = keys.iter().map(recipient).collect();
-    let sql = "SELECT k.place, b.version, b.total::text \
+    let sql = "SELECT k.place, b.version, b.total::text, b.mac \
                FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bigint[], $5::bytea[]) \
                    WITH ORDINALITY AS k (chain_id, vault, token, day, recipient, place) \
                JOIN budget b ON b.chain_id = k.chain_id AND b.vault = k.vault AND b.token = k.token \
@@ -55,7 +59,29 @@ pub(super) async fn find(tx: &Tx, keys: &[BudgetKey]) -> Outcome<Vec<Budget>> {
         let place: usize = unsigned(&row, 0)?;
         let budget = place.checked_sub(1).and_then(|place| budgets.get_mut(place));
         let budget = budget.ok_or_else(|| damaged("a budget that was not asked for"))?;
-        (budget.version, budget.total) = (get(&row, 1)?, number(&row, 2)?);
+        (budget.version, budget.total, budget.mac) = (get(&row, 1)?, number(&row, 2)?, hash(&row, 3)?);
+    }
+    Ok(budgets)
+}
+
+/// A page of sums, by their keys.
+pub(super) async fn list(tx: &Tx, after: Option<BudgetKey>, limit: u32) -> Outcome<Vec<Budget>> {
+    let sql = "SELECT chain_id, vault, token, day, recipient, version, total::text, mac FROM budget \
+               WHERE (chain_id, vault, token, day, recipient) > ($1, $2, $3, $4, $5) \
+               ORDER BY chain_id, vault, token, day, recipient LIMIT $6";
+    // No chain has the id 0.
+    let (chain_id, day) = after.map_or((0, 0), |key| (key.vault.chain.as_i64(), key.day.0));
+    let key = after.as_ref();
+    let vault = key.map_or(&[][..], |key| key.vault.address.as_slice());
+    let token = key.map_or(&[][..], |key| key.token.as_slice());
+    let to = key.map_or(&[][..], recipient);
+    let limit = i64::from(limit.min(MAX_PAYOUT_PAGE));
+    let mut budgets = Vec::new();
+    for row in tx.query(sql, &[&chain_id, &vault, &token, &day, &to, &limit]).await? {
+        let to = if get::<&[u8]>(&row, 4)?.is_empty() { None } else { Some(address(&row, 4)?) };
+        let vault = VaultRef { chain: chain(&row, 0)?, address: address(&row, 1)? };
+        let key = BudgetKey { vault, token: address(&row, 2)?, day: UtcDay(get(&row, 3)?), to };
+        budgets.push(Budget { key, version: get(&row, 5)?, total: number(&row, 6)?, mac: hash(&row, 7)? });
     }
     Ok(budgets)
 }

@@ -4,6 +4,7 @@ use tokio_postgres::Row;
 use windlass_core::payout::fees::GasFees;
 use windlass_core::payout::ledger::{Attempt, Intent, IntentId, IntentState};
 use windlass_core::payout::request::PayoutId;
+use windlass_core::payout::store::MAX_PAYOUT_PAGE;
 
 use super::put_rows;
 use super::value::{chain, inclusion, number};
@@ -12,11 +13,11 @@ use crate::row::{address, damaged, get, hash, signed, timestamp, unsigned};
 use crate::tx::Tx;
 
 const UPDATE: &str = "UPDATE intent SET version = $4, state = $5, updated_at_ms = $6, attempts = $7, \
-         signed_at_block = $8, transaction_hash = $9, block_number = $10, block_hash = $11 \
+         signed_at_block = $8, transaction_hash = $9, block_number = $10, block_hash = $11, mac = $12 \
      WHERE chain_id = $1 AND signer = $2 AND nonce = $3 AND version + 1 = $4";
 const INSERT: &str = "INSERT INTO intent (chain_id, signer, nonce, version, recipient, data, gas_limit, \
-         created_at_ms, state, updated_at_ms, attempts, signed_at_block) \
-     VALUES ($1, $2, $3, 1, $4, $5, $6, $7, $8, $9, $10, $11)";
+         created_at_ms, state, updated_at_ms, attempts, signed_at_block, mac) \
+     VALUES ($1, $2, $3, 1, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
 const INSERT_PAYOUTS: &str = "INSERT INTO intent_payout (chain_id, signer, nonce, place, payout_id) \
      SELECT $1, $2, $3, r.place - 1, r.id FROM unnest($4::text[]) WITH ORDINALITY AS r (id, place)";
 const INSERT_ATTEMPT: &str = "INSERT INTO attempt (chain_id, signer, nonce, number, hash, max_fee, \
@@ -50,6 +51,7 @@ async fn update(tx: &Tx, intent: &Intent) -> Outcome<()> {
             &at.map(|at| at.transaction.as_slice()),
             &at.map(|at| signed("block", at.block.number)).transpose()?,
             &at.map(|at| at.block.hash.as_slice()),
+            &intent.mac.as_slice(),
         ],
     )
     .await
@@ -75,6 +77,7 @@ async fn insert(tx: &Tx, intent: &Intent) -> Outcome<()> {
             &intent.updated_at.as_ms(),
             &i64::from(intent.attempts),
             &signed("block", intent.signed_at_block)?,
+            &intent.mac.as_slice(),
         ],
     )
     .await?;
@@ -108,15 +111,37 @@ pub(super) async fn put_attempts(tx: &Tx, attempts: &[Attempt]) -> Outcome<()> {
     Ok(())
 }
 
+/// What is read of transactions.
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT chain_id, signer, nonce, version, recipient, data, gas_limit, created_at_ms, state, \
+                 updated_at_ms, attempts, signed_at_block, transaction_hash, block_number, block_hash, \
+                 ARRAY(SELECT payout_id FROM intent_payout p WHERE p.chain_id = i.chain_id \
+                     AND p.signer = i.signer AND p.nonce = i.nonce ORDER BY place), mac \
+             FROM intent i ",
+            $rest
+        )
+    };
+}
+
 pub(super) async fn find(tx: &Tx, id: IntentId) -> Outcome<Option<Intent>> {
-    let sql = "SELECT chain_id, signer, nonce, version, recipient, data, gas_limit, created_at_ms, state, \
-                   updated_at_ms, attempts, signed_at_block, transaction_hash, block_number, block_hash, \
-                   ARRAY(SELECT payout_id FROM intent_payout p WHERE p.chain_id = i.chain_id \
-                       AND p.signer = i.signer AND p.nonce = i.nonce ORDER BY place) \
-               FROM intent i WHERE chain_id = $1 AND signer = $2 AND nonce = $3";
+    let sql = select!("WHERE chain_id = $1 AND signer = $2 AND nonce = $3");
     let params = (id.chain.as_i64(), id.signer, signed("nonce", id.nonce)?);
     let row = tx.query_opt(sql, &[&params.0, &params.1.as_slice(), &params.2]).await?;
     row.map(|row| read(&row)).transpose()
+}
+
+/// A page of transactions, by their ids.
+pub(super) async fn list(tx: &Tx, after: Option<IntentId>, limit: u32) -> Outcome<Vec<Intent>> {
+    let sql =
+        select!("WHERE (chain_id, signer, nonce) > ($1, $2, $3) ORDER BY chain_id, signer, nonce LIMIT $4");
+    // No chain has the id 0.
+    let chain = after.map_or(0, |id| id.chain.as_i64());
+    let nonce = after.map_or(Ok(0), |id| signed("nonce", id.nonce))?;
+    let signer = after.as_ref().map_or(&[][..], |id| id.signer.as_slice());
+    let limit = i64::from(limit.min(MAX_PAYOUT_PAGE));
+    tx.query(sql, &[&chain, &signer, &nonce, &limit]).await?.iter().map(read).collect()
 }
 
 pub(super) async fn of_payout(tx: &Tx, payout: PayoutId) -> Outcome<Vec<Intent>> {
@@ -167,5 +192,6 @@ fn read(row: &Row) -> Outcome<Intent> {
         attempts: unsigned(row, 10)?,
         signed_at_block: unsigned(row, 11)?,
         inclusion: inclusion(row, 12)?,
+        mac: hash(row, 16)?,
     })
 }

@@ -107,8 +107,8 @@ impl Payouts for PostgresStore {
         self.read(&(), |tx, ()| Box::pin(payout::count(tx))).await
     }
 
-    async fn has_paid(&self, vault: VaultRef, to: Address) -> StoreResult<bool> {
-        self.read(&(vault, to), |tx, (vault, to)| Box::pin(payout::has_paid(tx, *vault, *to))).await
+    async fn paid_to(&self, vault: VaultRef, to: Address) -> StoreResult<Option<Payout>> {
+        self.read(&(vault, to), |tx, (vault, to)| Box::pin(payout::paid_to(tx, *vault, *to))).await
     }
 
     async fn open_total(&self, vault: VaultRef, token: Address) -> StoreResult<U256> {
@@ -124,6 +124,14 @@ impl Payouts for PostgresStore {
     async fn budgets(&self, keys: &[BudgetKey]) -> StoreResult<Vec<Budget>> {
         check_many(keys.len())?;
         self.read(keys, |tx, keys| Box::pin(budget::find(tx, keys))).await
+    }
+
+    async fn list_budgets(&self, after: Option<BudgetKey>, limit: u32) -> StoreResult<Vec<Budget>> {
+        self.read(&(after, limit), |tx, (after, limit)| Box::pin(budget::list(tx, *after, *limit))).await
+    }
+
+    async fn list_intents(&self, after: Option<IntentId>, limit: u32) -> StoreResult<Vec<Intent>> {
+        self.read(&(after, limit), |tx, (after, limit)| Box::pin(intent::list(tx, *after, *limit))).await
     }
 
     async fn intent(&self, id: IntentId) -> StoreResult<Option<Intent>> {

@@ -14,7 +14,7 @@ use windlass_core::time::Timestamp;
 use super::put_rows;
 use super::value::{chain, hex, inclusion, intent_id, number, optional_timestamp};
 use crate::error::Outcome;
-use crate::row::{address, damaged, get, name, optional_name, signed, timestamp, unsigned};
+use crate::row::{address, damaged, get, hash, name, optional_name, signed, timestamp, unsigned};
 use crate::tx::Tx;
 
 macro_rules! select {
@@ -23,19 +23,20 @@ macro_rules! select {
             "SELECT id, version, key, chain_id, vault, token, recipient, amount::text, created_by, \
                  created_at_ms, retry_of, state, updated_at_ms, reason, hold_reason, hold_until_ms, \
                  budget_day, intent_signer, intent_nonce, transaction_hash, block_number, block_hash, \
-                 submitted_at_ms, confirmed_at_ms, finalized_at_ms FROM payout ",
+                 submitted_at_ms, confirmed_at_ms, finalized_at_ms, mac FROM payout ",
             $rest
         )
     };
 }
 
 const INSERT: &str = "INSERT INTO payout (id, version, key, request_id, chain_id, vault, token, recipient, \
-         amount, created_by, created_at_ms, retry_of, state, updated_at_ms) \
+         amount, created_by, created_at_ms, retry_of, state, updated_at_ms, mac) \
      SELECT id, 1, key, decode(request_id, 'hex'), chain_id, decode(vault, 'hex'), decode(token, 'hex'), \
-         decode(recipient, 'hex'), amount::numeric, created_by, created_at_ms, retry_of, state, updated_at_ms \
+         decode(recipient, 'hex'), amount::numeric, created_by, created_at_ms, retry_of, state, \
+         updated_at_ms, decode(mac, 'hex') \
      FROM jsonb_to_recordset($1::text::jsonb) AS r (id text, key text, request_id text, chain_id bigint, \
          vault text, token text, recipient text, amount text, created_by text, created_at_ms bigint, \
-         retry_of text, state text, updated_at_ms bigint) \
+         retry_of text, state text, updated_at_ms bigint, mac text) \
      ORDER BY id";
 
 /// In the order of ids, so that two commits do not lock each other out.
@@ -47,11 +48,13 @@ const UPDATE: &str = "UPDATE payout p SET version = r.version, state = r.state, 
          intent_signer = decode(r.intent_signer, 'hex'), intent_nonce = r.intent_nonce, \
          transaction_hash = decode(r.transaction_hash, 'hex'), block_number = r.block_number, \
          block_hash = decode(r.block_hash, 'hex'), submitted_at_ms = r.submitted_at_ms, \
-         confirmed_at_ms = r.confirmed_at_ms, finalized_at_ms = r.finalized_at_ms \
+         confirmed_at_ms = r.confirmed_at_ms, finalized_at_ms = r.finalized_at_ms, \
+         mac = decode(r.mac, 'hex') \
      FROM jsonb_to_recordset($1::text::jsonb) AS r (id text, version bigint, state text, \
          updated_at_ms bigint, reason text, hold_reason text, hold_until_ms bigint, budget_day bigint, \
          intent_signer text, intent_nonce bigint, transaction_hash text, block_number bigint, \
-         block_hash text, submitted_at_ms bigint, confirmed_at_ms bigint, finalized_at_ms bigint) \
+         block_hash text, submitted_at_ms bigint, confirmed_at_ms bigint, finalized_at_ms bigint, \
+         mac text) \
      WHERE p.id = r.id AND p.version = r.version - 1";
 
 /// Makes payouts, or replaces them by the version that follows. A statement takes no
@@ -110,6 +113,7 @@ fn asked(payout: &Payout) -> Value {
         "retry_of": payout.retry_of,
         "state": payout.state.as_str(),
         "updated_at_ms": payout.updated_at.as_ms(),
+        "mac": hex(payout.mac),
     })
 }
 
@@ -134,6 +138,7 @@ fn stands(payout: &Payout) -> StoreResult<Value> {
         "submitted_at_ms": ms(payout.submitted_at),
         "confirmed_at_ms": ms(payout.confirmed_at),
         "finalized_at_ms": ms(payout.finalized_at),
+        "mac": hex(payout.mac),
     }))
 }
 
@@ -180,12 +185,12 @@ pub(super) async fn count(tx: &Tx) -> Outcome<Vec<(PayoutState, u64)>> {
     Ok(counts)
 }
 
-/// Whether a vault has a confirmed payout to somebody.
-pub(super) async fn has_paid(tx: &Tx, vault: VaultRef, to: Address) -> Outcome<bool> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM payout \
-               WHERE chain_id = $1 AND vault = $2 AND recipient = $3 AND state = 'CONFIRMED')";
-    let row = tx.query_one(sql, &[&vault.chain.as_i64(), &vault.address.as_slice(), &to.as_slice()]).await?;
-    get(&row, 0)
+/// A confirmed payout of a vault to somebody.
+pub(super) async fn paid_to(tx: &Tx, vault: VaultRef, to: Address) -> Outcome<Option<Payout>> {
+    let sql =
+        select!("WHERE chain_id = $1 AND vault = $2 AND recipient = $3 AND state = 'CONFIRMED' LIMIT 1");
+    let row = tx.query_opt(sql, &[&vault.chain.as_i64(), &vault.address.as_slice(), &to.as_slice()]).await?;
+    row.map(|row| read(&row)).transpose()
 }
 
 /// How much of a token is submitted and not in a block yet.
@@ -228,5 +233,6 @@ fn read(row: &Row) -> Outcome<Payout> {
         submitted_at: optional_timestamp(row, 22)?,
         confirmed_at: optional_timestamp(row, 23)?,
         finalized_at: optional_timestamp(row, 24)?,
+        mac: hash(row, 25)?,
     })
 }

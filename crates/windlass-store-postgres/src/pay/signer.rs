@@ -7,12 +7,12 @@ use windlass_core::payout::ledger::SignerRow;
 use super::put_rows;
 use super::value::chain;
 use crate::error::Outcome;
-use crate::row::{address, get, signed, timestamp, unsigned};
+use crate::row::{address, get, hash, signed, timestamp, unsigned};
 use crate::tx::Tx;
 
-const INSERT: &str = "INSERT INTO signer (chain_id, address, version, next_nonce, halted, updated_at_ms) \
-     VALUES ($1, $2, $3, $4, $5, $6)";
-const UPDATE: &str = "UPDATE signer SET version = $3, next_nonce = $4, halted = $5, updated_at_ms = $6 \
+const INSERT: &str = "INSERT INTO signer (chain_id, address, version, next_nonce, halted, updated_at_ms, mac) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7)";
+const UPDATE: &str = "UPDATE signer SET version = $3, next_nonce = $4, halted = $5, updated_at_ms = $6, mac = $7 \
      WHERE chain_id = $1 AND address = $2 AND version + 1 = $3";
 
 pub(super) async fn put(tx: &Tx, signer: &SignerRow) -> Outcome<()> {
@@ -28,20 +28,21 @@ pub(super) async fn put(tx: &Tx, signer: &SignerRow) -> Outcome<()> {
             &signed("nonce", signer.next_nonce)?,
             &signer.halted,
             &signer.updated_at.as_ms(),
+            &signer.mac.as_slice(),
         ],
     )
     .await
 }
 
 pub(super) async fn find(tx: &Tx, chain: ChainId, address: Address) -> Outcome<Option<SignerRow>> {
-    let sql = "SELECT chain_id, address, version, next_nonce, halted, updated_at_ms FROM signer \
+    let sql = "SELECT chain_id, address, version, next_nonce, halted, updated_at_ms, mac FROM signer \
                WHERE chain_id = $1 AND address = $2";
     let row = tx.query_opt(sql, &[&chain.as_i64(), &address.as_slice()]).await?;
     row.map(|row| read(&row)).transpose()
 }
 
 pub(super) async fn list(tx: &Tx) -> Outcome<Vec<SignerRow>> {
-    let sql = "SELECT chain_id, address, version, next_nonce, halted, updated_at_ms FROM signer \
+    let sql = "SELECT chain_id, address, version, next_nonce, halted, updated_at_ms, mac FROM signer \
                ORDER BY chain_id, address";
     tx.query(sql, &[]).await?.iter().map(read).collect()
 }
@@ -54,5 +55,6 @@ fn read(row: &Row) -> Outcome<SignerRow> {
         next_nonce: unsigned(row, 3)?,
         halted: get(row, 4)?,
         updated_at: timestamp(row, 5)?,
+        mac: hash(row, 6)?,
     })
 }

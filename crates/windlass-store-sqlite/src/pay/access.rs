@@ -11,25 +11,26 @@ use crate::error::Translate;
 use crate::row::{get, hash, timestamp};
 use crate::writer::Tx;
 
-const COLUMNS: &str = "name, version, role, hash, created_at_ms, revoked_at_ms";
+const COLUMNS: &str = "name, version, role, hash, created_at_ms, revoked_at_ms, mac";
 
 pub(super) fn put(tx: &Tx<'_>, key: &ApiKey) -> StoreResult<()> {
     let what = || format!("API key {}", key.name);
     let revoked = key.revoked_at.map(|at| at.as_ms());
+    let mac = key.mac.as_slice();
     if key.version == 1 {
         return put_one(
             tx,
             what,
-            "INSERT INTO api_key (name, version, role, hash, created_at_ms, revoked_at_ms) \
-             VALUES (?1, 1, ?2, ?3, ?4, ?5)",
-            (&key.name, key.role.as_str(), key.hash.as_slice(), key.created_at.as_ms(), revoked),
+            "INSERT INTO api_key (name, version, role, hash, created_at_ms, revoked_at_ms, mac) \
+             VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6)",
+            (&key.name, key.role.as_str(), key.hash.as_slice(), key.created_at.as_ms(), revoked, mac),
         );
     }
     put_one(
         tx,
         what,
-        "UPDATE api_key SET version = ?2, revoked_at_ms = ?3 WHERE name = ?1 AND version = ?2 - 1",
-        (&key.name, key.version, revoked),
+        "UPDATE api_key SET version = ?2, revoked_at_ms = ?3, mac = ?4 WHERE name = ?1 AND version = ?2 - 1",
+        (&key.name, key.version, revoked, mac),
     )
 }
 
@@ -57,5 +58,6 @@ fn read(row: &Row<'_>) -> StoreResult<ApiKey> {
         hash: hash(row, 3)?,
         created_at: timestamp(row, 4)?,
         revoked_at: optional_timestamp(row, 5)?,
+        mac: hash(row, 6)?,
     })
 }

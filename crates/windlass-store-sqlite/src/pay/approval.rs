@@ -15,21 +15,21 @@ pub(super) fn put(tx: &Tx<'_>, approval: &Approval) -> StoreResult<()> {
     put_one(
         tx,
         || format!("the approval of payout {} by {}", approval.payout, approval.approver),
-        "INSERT INTO approval (payout_id, approver, at_ms, code) VALUES (?1, ?2, ?3, ?4)",
-        (approval.payout.to_string(), &approval.approver, approval.at.as_ms(), approval.code.as_slice()),
+        "INSERT INTO approval (payout_id, approver, at_ms, mac) VALUES (?1, ?2, ?3, ?4)",
+        (approval.payout.to_string(), &approval.approver, approval.at.as_ms(), approval.mac.as_slice()),
     )
 }
 
 /// Those of payouts, in the order of their ids.
 pub(super) fn of(tx: &Tx<'_>, payouts: &BTreeSet<PayoutId>) -> StoreResult<Vec<Approval>> {
     let mut statement =
-        tx.prepare("SELECT approver, at_ms, code FROM approval WHERE payout_id = ?1 ORDER BY approver")?;
+        tx.prepare("SELECT approver, at_ms, mac FROM approval WHERE payout_id = ?1 ORDER BY approver")?;
     let mut approvals = Vec::new();
     for payout in payouts {
         let mut rows = statement.query([payout.to_string()]).translate()?;
         while let Some(row) = rows.next().translate()? {
-            let (approver, at, code) = (get(row, 0)?, timestamp(row, 1)?, hash(row, 2)?);
-            approvals.push(Approval { payout: *payout, approver, at, code });
+            let (approver, at, mac) = (get(row, 0)?, timestamp(row, 1)?, hash(row, 2)?);
+            approvals.push(Approval { payout: *payout, approver, at, mac });
         }
     }
     Ok(approvals)

@@ -19,8 +19,8 @@ pub(super) fn append(tx: &Tx<'_>, key: &AuditKey, entries: &[AuditEntry]) -> Sto
         put_one(
             tx,
             || format!("entry {} of the audit log", row.seq),
-            "INSERT INTO audit (seq, at_ms, actor, action, subject, detail, mac) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO audit (seq, at_ms, actor, action, subject, detail, mac, rows) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             rusqlite::params![
                 row.seq,
                 row.at.as_ms(),
@@ -29,6 +29,7 @@ pub(super) fn append(tx: &Tx<'_>, key: &AuditKey, entries: &[AuditEntry]) -> Sto
                 row.entry.subject,
                 row.entry.detail,
                 row.mac.as_slice(),
+                row.entry.rows,
             ],
         )?;
     }
@@ -47,7 +48,7 @@ pub(super) fn head(tx: &Tx<'_>) -> StoreResult<AuditHead> {
 pub(super) fn list(tx: &Tx<'_>, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {
     let of_subject = if query.subject.is_some() { "subject = ?3" } else { "?3 IS NULL" };
     let mut statement = tx.prepare(&format!(
-        "SELECT seq, at_ms, actor, action, subject, detail, mac FROM audit \
+        "SELECT seq, at_ms, actor, action, subject, detail, mac, rows FROM audit \
          WHERE seq > ?1 AND {of_subject} ORDER BY seq LIMIT ?2"
     ))?;
     let limit = query.limit.min(MAX_PAYOUT_PAGE);
@@ -60,7 +61,12 @@ pub(super) fn list(tx: &Tx<'_>, query: &AuditQuery) -> StoreResult<Vec<AuditRow>
 }
 
 fn read(row: &Row<'_>) -> StoreResult<AuditRow> {
-    let entry =
-        AuditEntry { actor: get(row, 2)?, action: get(row, 3)?, subject: get(row, 4)?, detail: get(row, 5)? };
+    let entry = AuditEntry {
+        actor: get(row, 2)?,
+        action: get(row, 3)?,
+        subject: get(row, 4)?,
+        detail: get(row, 5)?,
+        rows: get(row, 7)?,
+    };
     Ok(AuditRow { seq: get(row, 0)?, at: timestamp(row, 1)?, entry, mac: hash(row, 6)? })
 }

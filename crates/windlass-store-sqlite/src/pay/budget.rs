@@ -1,21 +1,24 @@
 //! Sums of days.
 
 use windlass_core::error::StoreResult;
+use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::ledger::{Budget, BudgetKey};
+use windlass_core::payout::request::VaultRef;
+use windlass_core::payout::store::MAX_PAYOUT_PAGE;
 
 use super::put_one;
-use super::value::{amount, bytes_of};
+use super::value::{amount, bytes_of, chain};
 use crate::error::Translate;
-use crate::row::get;
+use crate::row::{address, get, hash};
 use crate::writer::Tx;
 
 pub(super) fn put(tx: &Tx<'_>, budget: &Budget) -> StoreResult<()> {
     let key = &budget.key;
     let sql = if budget.version == 1 {
-        "INSERT INTO budget (chain_id, vault, token, day, recipient, version, total) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+        "INSERT INTO budget (chain_id, vault, token, day, recipient, version, total, mac) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
     } else {
-        "UPDATE budget SET version = ?6, total = ?7 WHERE chain_id = ?1 AND vault = ?2 AND token = ?3 \
+        "UPDATE budget SET version = ?6, total = ?7, mac = ?8 WHERE chain_id = ?1 AND vault = ?2 AND token = ?3 \
              AND day = ?4 AND recipient = ?5 AND version = ?6 - 1"
     };
     put_one(
@@ -30,22 +33,50 @@ pub(super) fn put(tx: &Tx<'_>, budget: &Budget) -> StoreResult<()> {
             recipient(key),
             budget.version,
             budget.total.to_be_bytes::<32>(),
+            budget.mac.as_slice(),
         ],
     )
 }
 
 pub(super) fn find(tx: &Tx<'_>, key: BudgetKey) -> StoreResult<Budget> {
     let mut statement = tx.prepare(
-        "SELECT version, total FROM budget \
+        "SELECT version, total, mac FROM budget \
          WHERE chain_id = ?1 AND vault = ?2 AND token = ?3 AND day = ?4 AND recipient = ?5",
     )?;
     let vault = bytes_of(&key.vault.address);
     let params = (key.vault.chain.as_i64(), vault, bytes_of(&key.token), key.day.0, recipient(&key));
     let mut rows = statement.query(params).translate()?;
     match rows.next().translate()? {
-        Some(row) => Ok(Budget { key, version: get(row, 0)?, total: amount(row, 1)? }),
+        Some(row) => Ok(Budget { key, version: get(row, 0)?, total: amount(row, 1)?, mac: hash(row, 2)? }),
         None => Ok(Budget::empty(key)),
     }
+}
+
+/// A page of sums, by their keys.
+pub(super) fn list(tx: &Tx<'_>, after: Option<BudgetKey>, limit: u32) -> StoreResult<Vec<Budget>> {
+    let mut statement = tx.prepare(
+        "SELECT chain_id, vault, token, day, recipient, version, total, mac FROM budget \
+         WHERE (chain_id, vault, token, day, recipient) > (?1, ?2, ?3, ?4, ?5) \
+         ORDER BY chain_id, vault, token, day, recipient LIMIT ?6",
+    )?;
+    let limit = limit.min(MAX_PAYOUT_PAGE);
+    let mut rows = match &after {
+        // No chain has the id 0.
+        None => statement.query((0, [0_u8; 0], [0_u8; 0], 0, [0_u8; 0], limit)),
+        Some(key) => {
+            let (vault, token) = (bytes_of(&key.vault.address), bytes_of(&key.token));
+            statement.query((key.vault.chain.as_i64(), vault, token, key.day.0, recipient(key), limit))
+        }
+    }
+    .translate()?;
+    let mut budgets = Vec::new();
+    while let Some(row) = rows.next().translate()? {
+        let to = if get::<Vec<u8>>(row, 4)?.is_empty() { None } else { Some(address(row, 4)?) };
+        let vault = VaultRef { chain: chain(row, 0)?, address: address(row, 1)? };
+        let key = BudgetKey { vault, token: address(row, 2)?, day: UtcDay(get(row, 3)?), to };
+        budgets.push(Budget { key, version: get(row, 5)?, total: amount(row, 6)?, mac: hash(row, 7)? });
+    }
+    Ok(budgets)
 }
 
 /// Nobody in particular is an empty recipient.

@@ -5,6 +5,7 @@ use windlass_core::error::StoreResult;
 use windlass_core::payout::fees::GasFees;
 use windlass_core::payout::ledger::{Attempt, Intent, IntentId, IntentState};
 use windlass_core::payout::request::PayoutId;
+use windlass_core::payout::store::MAX_PAYOUT_PAGE;
 
 use super::put_one;
 use super::value::{InclusionColumns, bytes_of, chain, fee, inclusion, text};
@@ -13,7 +14,7 @@ use crate::row::{address, damaged, get, hash, signed, timestamp, unsigned};
 use crate::writer::Tx;
 
 const COLUMNS: &str = "chain_id, signer, nonce, version, recipient, data, gas_limit, created_at_ms, state, \
-     updated_at_ms, attempts, signed_at_block, transaction_hash, block_number, block_hash";
+     updated_at_ms, attempts, signed_at_block, transaction_hash, block_number, block_hash, mac";
 
 /// Makes a transaction, or replaces it by the version that follows.
 pub(super) fn put(tx: &Tx<'_>, intent: &Intent) -> StoreResult<()> {
@@ -25,7 +26,7 @@ pub(super) fn put(tx: &Tx<'_>, intent: &Intent) -> StoreResult<()> {
         tx,
         || format!("transaction {}", intent.id),
         "UPDATE intent SET version = ?4, state = ?5, updated_at_ms = ?6, attempts = ?7, signed_at_block = ?8, \
-             transaction_hash = ?9, block_number = ?10, block_hash = ?11 \
+             transaction_hash = ?9, block_number = ?10, block_hash = ?11, mac = ?12 \
          WHERE chain_id = ?1 AND signer = ?2 AND nonce = ?3 AND version = ?4 - 1",
         rusqlite::params![
             intent.id.chain.as_i64(),
@@ -39,6 +40,7 @@ pub(super) fn put(tx: &Tx<'_>, intent: &Intent) -> StoreResult<()> {
             at.transaction,
             at.number,
             at.block,
+            intent.mac.as_slice(),
         ],
     )
 }
@@ -50,8 +52,8 @@ fn insert(tx: &Tx<'_>, intent: &Intent) -> StoreResult<()> {
         tx,
         || format!("transaction {}", intent.id),
         "INSERT INTO intent (chain_id, signer, nonce, version, recipient, data, gas_limit, created_at_ms, \
-             state, updated_at_ms, attempts, signed_at_block) \
-         VALUES (?1, ?2, ?3, 1, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+             state, updated_at_ms, attempts, signed_at_block, mac) \
+         VALUES (?1, ?2, ?3, 1, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         rusqlite::params![
             chain,
             signer,
@@ -64,6 +66,7 @@ fn insert(tx: &Tx<'_>, intent: &Intent) -> StoreResult<()> {
             intent.updated_at.as_ms(),
             intent.attempts,
             signed("block", intent.signed_at_block)?,
+            intent.mac.as_slice(),
         ],
     )?;
     for (place, payout) in (0_i64..).zip(&intent.payouts) {
@@ -104,6 +107,29 @@ pub(super) fn find(tx: &Tx<'_>, id: IntentId) -> StoreResult<Option<Intent>> {
     let params = (id.chain.as_i64(), bytes_of(&id.signer), signed("nonce", id.nonce)?);
     let mut rows = statement.query(params).translate()?;
     rows.next().translate()?.map(|row| read(tx, row)).transpose()
+}
+
+/// A page of transactions, by their ids.
+pub(super) fn list(tx: &Tx<'_>, after: Option<IntentId>, limit: u32) -> StoreResult<Vec<Intent>> {
+    let mut statement = tx.prepare(&format!(
+        "SELECT {COLUMNS} FROM intent WHERE (chain_id, signer, nonce) > (?1, ?2, ?3) \
+         ORDER BY chain_id, signer, nonce LIMIT ?4"
+    ))?;
+    let limit = limit.min(MAX_PAYOUT_PAGE);
+    let mut rows = match &after {
+        // No chain has the id 0.
+        None => statement.query((0, [0_u8; 0], 0, limit)),
+        Some(id) => {
+            let nonce = signed("nonce", id.nonce)?;
+            statement.query((id.chain.as_i64(), bytes_of(&id.signer), nonce, limit))
+        }
+    }
+    .translate()?;
+    let mut intents = Vec::new();
+    while let Some(row) = rows.next().translate()? {
+        intents.push(read(tx, row)?);
+    }
+    Ok(intents)
 }
 
 pub(super) fn of_payout(tx: &Tx<'_>, payout: PayoutId) -> StoreResult<Vec<Intent>> {
@@ -156,6 +182,7 @@ fn read(tx: &Tx<'_>, row: &Row<'_>) -> StoreResult<Intent> {
         attempts: unsigned(row, 10)?,
         signed_at_block: unsigned(row, 11)?,
         inclusion: inclusion(row, 12)?,
+        mac: hash(row, 15)?,
     })
 }
 

@@ -104,8 +104,8 @@ impl Payouts for SqliteStore {
         self.read(payout::count).await
     }
 
-    async fn has_paid(&self, vault: VaultRef, to: Address) -> StoreResult<bool> {
-        self.read(move |tx| payout::has_paid(tx, vault, to)).await
+    async fn paid_to(&self, vault: VaultRef, to: Address) -> StoreResult<Option<Payout>> {
+        self.read(move |tx| payout::paid_to(tx, vault, to)).await
     }
 
     async fn open_total(&self, vault: VaultRef, token: Address) -> StoreResult<U256> {
@@ -122,6 +122,14 @@ impl Payouts for SqliteStore {
         check_many(keys.len())?;
         let keys = keys.to_vec();
         self.read(move |tx| keys.iter().map(|key| budget::find(tx, *key)).collect()).await
+    }
+
+    async fn list_budgets(&self, after: Option<BudgetKey>, limit: u32) -> StoreResult<Vec<Budget>> {
+        self.read(move |tx| budget::list(tx, after, limit)).await
+    }
+
+    async fn list_intents(&self, after: Option<IntentId>, limit: u32) -> StoreResult<Vec<Intent>> {
+        self.read(move |tx| intent::list(tx, after, limit)).await
     }
 
     async fn intent(&self, id: IntentId) -> StoreResult<Option<Intent>> {

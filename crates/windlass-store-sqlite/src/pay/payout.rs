@@ -16,13 +16,13 @@ use super::value::{
     InclusionColumns, amount, bytes_of, chain, inclusion, intent_id, optional_timestamp, text,
 };
 use crate::error::Translate;
-use crate::row::{address, damaged, get, signed, timestamp, unsigned};
+use crate::row::{address, damaged, get, hash, signed, timestamp, unsigned};
 use crate::writer::Tx;
 
 const COLUMNS: &str = "id, version, key, chain_id, vault, token, recipient, amount, created_by, created_at_ms, \
      retry_of, state, updated_at_ms, reason, hold_reason, hold_until_ms, budget_day, intent_signer, \
      intent_nonce, transaction_hash, block_number, block_hash, submitted_at_ms, confirmed_at_ms, \
-     finalized_at_ms";
+     finalized_at_ms, mac";
 
 /// Makes a payout, or replaces it by the version that follows.
 pub(super) fn put(tx: &Tx<'_>, payout: &Payout) -> StoreResult<()> {
@@ -39,7 +39,7 @@ pub(super) fn put(tx: &Tx<'_>, payout: &Payout) -> StoreResult<()> {
         "UPDATE payout SET version = ?2, state = ?3, updated_at_ms = ?4, reason = ?5, hold_reason = ?6, \
              hold_until_ms = ?7, budget_day = ?8, intent_signer = ?9, intent_nonce = ?10, \
              transaction_hash = ?11, block_number = ?12, block_hash = ?13, submitted_at_ms = ?14, \
-             confirmed_at_ms = ?15, finalized_at_ms = ?16 \
+             confirmed_at_ms = ?15, finalized_at_ms = ?16, mac = ?17 \
          WHERE id = ?1 AND version = ?2 - 1",
         rusqlite::params![
             payout.id.to_string(),
@@ -58,6 +58,7 @@ pub(super) fn put(tx: &Tx<'_>, payout: &Payout) -> StoreResult<()> {
             ms(payout.submitted_at),
             ms(payout.confirmed_at),
             ms(payout.finalized_at),
+            payout.mac.as_slice(),
         ],
     )
 }
@@ -68,8 +69,8 @@ fn insert(tx: &Tx<'_>, payout: &Payout) -> StoreResult<()> {
         tx,
         || format!("payout {} or its key {}", payout.id, request.key),
         "INSERT INTO payout (id, version, key, request_id, chain_id, vault, token, recipient, amount, \
-             created_by, created_at_ms, retry_of, state, updated_at_ms) \
-         VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+             created_by, created_at_ms, retry_of, state, updated_at_ms, mac) \
+         VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         rusqlite::params![
             payout.id.to_string(),
             request.key.as_str(),
@@ -84,6 +85,7 @@ fn insert(tx: &Tx<'_>, payout: &Payout) -> StoreResult<()> {
             payout.retry_of.map(|id| id.to_string()),
             payout.state.as_str(),
             payout.updated_at.as_ms(),
+            payout.mac.as_slice(),
         ],
     )
 }
@@ -143,12 +145,15 @@ pub(super) fn count(tx: &Tx<'_>) -> StoreResult<Vec<(PayoutState, u64)>> {
     Ok(counts)
 }
 
-/// Whether a vault has a confirmed payout to somebody.
-pub(super) fn has_paid(tx: &Tx<'_>, vault: VaultRef, to: Address) -> StoreResult<bool> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM payout \
-               WHERE chain_id = ?1 AND vault = ?2 AND recipient = ?3 AND state = 'CONFIRMED')";
+/// A confirmed payout of a vault to somebody.
+pub(super) fn paid_to(tx: &Tx<'_>, vault: VaultRef, to: Address) -> StoreResult<Option<Payout>> {
+    let mut statement = tx.prepare(&format!(
+        "SELECT {COLUMNS} FROM payout \
+         WHERE chain_id = ?1 AND vault = ?2 AND recipient = ?3 AND state = 'CONFIRMED' LIMIT 1"
+    ))?;
     let params = (vault.chain.as_i64(), bytes_of(&vault.address), bytes_of(&to));
-    tx.prepare(sql)?.query_row(params, |row| row.get(0)).translate()
+    let mut rows = statement.query(params).translate()?;
+    rows.next().translate()?.map(read).transpose()
 }
 
 /// How much of a token is submitted and not in a block yet.
@@ -196,5 +201,6 @@ fn read(row: &Row<'_>) -> StoreResult<Payout> {
         submitted_at: optional_timestamp(row, 22)?,
         confirmed_at: optional_timestamp(row, 23)?,
         finalized_at: optional_timestamp(row, 24)?,
+        mac: hash(row, 25)?,
     })
 }

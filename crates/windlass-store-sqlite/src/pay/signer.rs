@@ -8,17 +8,17 @@ use windlass_core::payout::ledger::SignerRow;
 use super::put_one;
 use super::value::{bytes_of, chain};
 use crate::error::Translate;
-use crate::row::{address, get, signed, timestamp, unsigned};
+use crate::row::{address, get, hash, signed, timestamp, unsigned};
 use crate::writer::Tx;
 
-const COLUMNS: &str = "chain_id, address, version, next_nonce, halted, updated_at_ms";
+const COLUMNS: &str = "chain_id, address, version, next_nonce, halted, updated_at_ms, mac";
 
 pub(super) fn put(tx: &Tx<'_>, signer: &SignerRow) -> StoreResult<()> {
     let sql = if signer.version == 1 {
-        "INSERT INTO signer (chain_id, address, version, next_nonce, halted, updated_at_ms) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+        "INSERT INTO signer (chain_id, address, version, next_nonce, halted, updated_at_ms, mac) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
     } else {
-        "UPDATE signer SET version = ?3, next_nonce = ?4, halted = ?5, updated_at_ms = ?6 \
+        "UPDATE signer SET version = ?3, next_nonce = ?4, halted = ?5, updated_at_ms = ?6, mac = ?7 \
          WHERE chain_id = ?1 AND address = ?2 AND version = ?3 - 1"
     };
     put_one(
@@ -32,6 +32,7 @@ pub(super) fn put(tx: &Tx<'_>, signer: &SignerRow) -> StoreResult<()> {
             signed("nonce", signer.next_nonce)?,
             signer.halted,
             signer.updated_at.as_ms(),
+            signer.mac.as_slice(),
         ],
     )
 }
@@ -61,5 +62,6 @@ fn read(row: &Row<'_>) -> StoreResult<SignerRow> {
         next_nonce: unsigned(row, 3)?,
         halted: get(row, 4)?,
         updated_at: timestamp(row, 5)?,
+        mac: hash(row, 6)?,
     })
 }

@@ -68,11 +68,12 @@ pub async fn keys_are_found_by_their_hash_and_revoked_once(harness: &dyn Harness
         hash: B256::repeat_byte(byte),
         created_at: at(1),
         revoked_at: None,
+        mac: B256::repeat_byte(byte),
     };
     pay(&*store, vec![PayWrite::ApiKey(key("zoe", 1)), PayWrite::ApiKey(key("ann", 2))]).await.well();
     refused!(pay(&*store, vec![PayWrite::ApiKey(key("ann", 3))]).await, StoreError::Stale(_));
     refused!(pay(&*store, vec![PayWrite::ApiKey(key("bob", 2))]).await, StoreError::Stale(_));
-    let revoked = key("zoe", 1).revoked(at(9));
+    let revoked = ApiKey { mac: B256::repeat_byte(0x99), ..key("zoe", 1).revoked(at(9)) };
     pay(&*store, vec![PayWrite::ApiKey(revoked.clone())]).await.well();
     let again = ApiKey { version: 3, revoked_at: None, ..revoked.clone() };
     refused!(pay(&*store, vec![PayWrite::ApiKey(again)]).await, StoreError::Forbidden(_));

@@ -265,10 +265,12 @@ pub async fn what_is_on_its_way_is_summed(harness: &dyn Harness) {
 pub async fn a_recipient_is_known_once_a_payment_is_confirmed(harness: &dyn Harness) {
     let store = harness.open().await;
     let row = submit(&*store, 1).await;
-    assert!(!store.has_paid(vault(), row.request.to).await.well());
-    put(&*store, &[&row.confirmed(inclusion(8), at(4_000)).expect("a way")]).await.well();
-    assert!(store.has_paid(vault(), row.request.to).await.well());
-    assert!(!store.has_paid(vault(), Address::repeat_byte(0x77)).await.well());
+    assert_eq!(store.paid_to(vault(), row.request.to).await.well(), None);
+    let confirmed =
+        Payout { mac: B256::repeat_byte(0x77), ..row.confirmed(inclusion(8), at(4_000)).expect("a way") };
+    put(&*store, &[&confirmed]).await.well();
+    assert_eq!(store.paid_to(vault(), row.request.to).await.well(), Some(confirmed));
+    assert_eq!(store.paid_to(vault(), Address::repeat_byte(0x77)).await.well(), None);
 }
 
 pub async fn an_approval_is_given_once_by_each(harness: &dyn Harness) {
@@ -278,7 +280,7 @@ pub async fn an_approval_is_given_once_by_each(harness: &dyn Harness) {
         payout: payout(1).id,
         approver: approver.to_owned(),
         at: at(5),
-        code: B256::repeat_byte(6),
+        mac: B256::repeat_byte(6),
     };
     pay(&*store, vec![PayWrite::Approvals(vec![by("zoe"), by("ann")])]).await.well();
     refused!(pay(&*store, vec![PayWrite::Approvals(vec![by("ann")])]).await, StoreError::Stale(_));
@@ -291,15 +293,19 @@ pub async fn a_budget_is_changed_by_who_knows_it(harness: &dyn Harness) {
     let store = harness.open().await;
     let keys = [budget_key(3, None), budget_key(3, Some(1)), budget_key(4, None)];
     assert_eq!(store.budgets(&keys).await.well(), keys.map(Budget::empty));
-    let first = Budget::empty(keys[0]).with(U256::MAX);
+    let first = Budget { mac: B256::repeat_byte(1), ..Budget::empty(keys[0]).with(U256::MAX) };
     let other = Budget::empty(keys[1]).with(U256::from(5));
     pay(&*store, vec![PayWrite::Budgets(vec![first, other])]).await.well();
     assert_eq!(store.budgets(&keys).await.well(), [first, other, Budget::empty(keys[2])]);
     refused!(pay(&*store, vec![PayWrite::Budgets(vec![first])]).await, StoreError::Stale(_));
-    let less = first.without(U256::ONE);
+    let less = Budget { mac: B256::repeat_byte(2), ..first.without(U256::ONE) };
     pay(&*store, vec![PayWrite::Budgets(vec![less])]).await.well();
     refused!(pay(&*store, vec![PayWrite::Budgets(vec![first.with(U256::ZERO)])]).await, StoreError::Stale(_));
     assert_eq!(store.budgets(&keys[..1]).await.well(), [less]);
+    assert_eq!(store.list_budgets(None, 10).await.well(), [less, other]);
+    assert_eq!(store.list_budgets(None, 1).await.well(), [less]);
+    assert_eq!(store.list_budgets(Some(keys[0]), 10).await.well(), [other]);
+    assert_eq!(store.list_budgets(Some(keys[1]), 10).await.well(), []);
 }
 
 /// Many approve at once against one day's sum: what fits is held, and no more.

@@ -1,8 +1,8 @@
 //! Transactions of payouts, and the nonces of the accounts that send them.
 
-use windlass_core::chain::Address;
+use windlass_core::chain::{Address, B256};
 use windlass_core::error::StoreError;
-use windlass_core::payout::ledger::{IntentState, PayWrite, SignerRow};
+use windlass_core::payout::ledger::{Intent, IntentState, PayWrite, SignerRow};
 
 use super::payouts::{at, pay, put, submit};
 use super::support::{Well, refused};
@@ -23,6 +23,7 @@ pub async fn transactions_read_back_exactly(harness: &dyn Harness) {
     assert_eq!(store.attempts(made.id).await.well(), [attempt(1, 1), second]);
     let seen = again.seen(Some(inclusion(8)), at(5_000));
     let mined = seen.ended(IntentState::Mined, Some(inclusion(8)), at(6_000));
+    let mined = Intent { mac: B256::repeat_byte(0x55), ..mined };
     pay(&*store, vec![PayWrite::Intents(vec![seen, mined.clone()])]).await.well();
     assert_eq!(store.intents_of(row.id).await.well(), std::slice::from_ref(&mined));
     refused!(pay(&*store, vec![PayWrite::Intents(vec![mined])]).await, StoreError::Stale(_));
@@ -50,7 +51,12 @@ pub async fn a_payout_has_one_live_transaction(harness: &dyn Harness) {
     refused!(pay(&*store, vec![twice]).await, StoreError::Stale(_));
     let displaced = intent(1, &[&row]).ended(IntentState::Displaced, None, at(5_000));
     pay(&*store, vec![PayWrite::Intents(vec![displaced.clone()]), second()]).await.well();
-    assert_eq!(store.intents_of(row.id).await.well(), [displaced, intent(2, &[&row])]);
+    let both = [displaced, intent(2, &[&row])];
+    assert_eq!(store.intents_of(row.id).await.well(), both);
+    assert_eq!(store.list_intents(None, 10).await.well(), both);
+    assert_eq!(store.list_intents(None, 1).await.well(), both[..1]);
+    assert_eq!(store.list_intents(Some(both[0].id), 10).await.well(), both[1..]);
+    assert_eq!(store.list_intents(Some(both[1].id), 10).await.well(), []);
     let mined = intent(2, &[&row]).ended(IntentState::Mined, Some(inclusion(8)), at(6_000));
     pay(&*store, vec![PayWrite::Intents(vec![mined])]).await.well();
     refused!(pay(&*store, vec![PayWrite::Intents(vec![intent(4, &[&row])])]).await, StoreError::Stale(_));
@@ -67,7 +73,7 @@ pub async fn a_transaction_that_is_over_stays_as_it_is(harness: &dyn Harness) {
     for next in [reverted.seen(None, at(6_000)), reverted.ended(IntentState::Open, None, at(6_000))] {
         refused!(pay(&*store, vec![PayWrite::Intents(vec![next])]).await, StoreError::Forbidden(_));
     }
-    let born_mined = windlass_core::payout::ledger::Intent { state: IntentState::Mined, ..intent(7, &[]) };
+    let born_mined = Intent { state: IntentState::Mined, ..intent(7, &[]) };
     refused!(pay(&*store, vec![PayWrite::Intents(vec![born_mined])]).await, StoreError::Forbidden(_));
 }
 
@@ -75,7 +81,7 @@ pub async fn nonces_are_never_given_out_twice(harness: &dyn Harness) {
     let store = harness.open().await;
     let (chain, address) = (vault().chain, Address::repeat_byte(0x99));
     assert_eq!(store.signer(chain, address).await.well(), None);
-    let new = SignerRow::new(chain, address, 7, at(1));
+    let new = SignerRow { mac: B256::repeat_byte(1), ..SignerRow::new(chain, address, 7, at(1)) };
     pay(&*store, vec![PayWrite::Signer(new.clone())]).await.well();
     refused!(pay(&*store, vec![PayWrite::Signer(new.clone())]).await, StoreError::Stale(_));
     let used = new.used(3, at(2));
@@ -84,6 +90,7 @@ pub async fn nonces_are_never_given_out_twice(harness: &dyn Harness) {
     let back = used.moved_to(9, at(3));
     refused!(pay(&*store, vec![PayWrite::Signer(back)]).await, StoreError::Forbidden(_));
     let halted = used.halted(Some("the key is used elsewhere".to_owned()), at(3));
+    let halted = SignerRow { mac: B256::repeat_byte(2), ..halted };
     pay(&*store, vec![PayWrite::Signer(halted.clone())]).await.well();
     assert_eq!(store.signer(chain, address).await.well(), Some(halted.clone()));
     assert_eq!(store.list_signers().await.well(), [halted]);

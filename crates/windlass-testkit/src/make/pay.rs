@@ -1,11 +1,14 @@
 //! Payouts and what belongs to them.
 
+use alloy_signer::SignerSync;
+use alloy_signer_local::PrivateKeySigner;
 use windlass_core::chain::{Address, B256, BlockRef, ChainId, U256};
 use windlass_core::payout::audit::{AuditEntry, AuditKey};
 use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::fees::GasFees;
 use windlass_core::payout::ledger::{Attempt, BudgetKey, Inclusion, Intent, IntentId, IntentState, Payout};
 use windlass_core::payout::request::{IdempotencyKey, PayoutId, PayoutRequest, VaultRef};
+use windlass_core::payout::transaction::Transaction;
 use windlass_core::time::Timestamp;
 
 /// The log's key in every case.
@@ -26,12 +29,18 @@ pub fn payout(number: u8) -> Payout {
         amount: U256::MAX - U256::from(number),
         key: IdempotencyKey::new(format!("key-{number}")).expect("a key"),
     };
-    Payout::new(PayoutId::new(at, u128::from(number)), request, "asker", at)
+    let payout = Payout::new(PayoutId::new(at, u128::from(number)), request, "asker", at);
+    Payout { mac: B256::repeat_byte(number), ..payout }
 }
 
 /// A transaction's id.
 pub fn intent_id(nonce: u64) -> IntentId {
-    IntentId { chain: vault().chain, signer: Address::repeat_byte(0x99), nonce }
+    IntentId { chain: vault().chain, signer: signer().address(), nonce }
+}
+
+/// The account that signs in every case.
+fn signer() -> PrivateKeySigner {
+    PrivateKeySigner::from_bytes(&B256::repeat_byte(1)).expect("a key")
 }
 
 /// A transaction that pays these.
@@ -50,17 +59,23 @@ pub fn intent(nonce: u64, payouts: &[&Payout]) -> Intent {
         attempts: 1,
         signed_at_block: 5,
         inclusion: None,
+        mac: B256::repeat_byte(0x4d),
     }
 }
 
 /// A signed form of a transaction.
 pub fn attempt(nonce: u64, number: u32) -> Attempt {
+    let fees = GasFees { max_fee: u128::MAX, priority_fee: u128::from(number) };
+    let Intent { to, data, gas_limit, .. } = intent(nonce, &[]);
+    let transaction = Transaction { chain: vault().chain, nonce, to: Some(to), data, gas_limit, fees };
+    let signature = signer().sign_hash_sync(&transaction.signing_hash()).expect("signed");
+    let signed = transaction.signed(&signature);
     Attempt {
         intent: intent_id(nonce),
         number,
-        hash: B256::repeat_byte((nonce as u8).wrapping_mul(16).wrapping_add(number as u8)),
-        fees: GasFees { max_fee: u128::MAX, priority_fee: 1 },
-        raw: vec![2, number as u8].into(),
+        hash: signed.hash,
+        fees,
+        raw: signed.raw,
         created_at: Timestamp::from_ms(2_001),
     }
 }
@@ -84,5 +99,6 @@ pub fn audit_entry(action: &str, subject: &str) -> AuditEntry {
         action: action.to_owned(),
         subject: subject.to_owned(),
         detail: "{\"é\":1}".to_owned(),
+        rows: format!("[\"{subject}\"]"),
     }
 }

@@ -88,7 +88,7 @@ impl Ledger {
             self.payouts
                 .insert(row.id, Payout::new(row.id, row.request.clone(), &row.created_by, row.created_at));
             let kept = self.payouts.get_mut(&row.id).expect("just put there");
-            (kept.retry_of, kept.updated_at) = (row.retry_of, row.updated_at);
+            (kept.retry_of, kept.updated_at, kept.mac) = (row.retry_of, row.updated_at, row.mac);
             return Ok(());
         }
         let Some(old) = self.payouts.get(&row.id).filter(|old| old.version == row.version - 1) else {
@@ -150,6 +150,7 @@ impl Ledger {
             attempts: row.attempts,
             signed_at_block: row.signed_at_block,
             inclusion: row.inclusion,
+            mac: row.mac,
             ..old.clone()
         };
         self.intents.insert(row.id, kept);
@@ -216,7 +217,8 @@ impl Ledger {
                 if old.revoked_at.is_some() {
                     return forbidden("a key is revoked once");
                 }
-                let kept = ApiKey { version: row.version, revoked_at: row.revoked_at, ..old.clone() };
+                let kept =
+                    ApiKey { version: row.version, revoked_at: row.revoked_at, mac: row.mac, ..old.clone() };
                 self.keys.insert(row.name.clone(), kept);
             }
             _ => return stale("a key"),
@@ -251,10 +253,11 @@ impl Ledger {
         counts.into_iter().collect()
     }
 
-    pub(crate) fn has_paid(&self, vault: VaultRef, to: Address) -> bool {
-        self.payouts.values().any(|payout| {
+    pub(crate) fn paid_to(&self, vault: VaultRef, to: Address) -> Option<Payout> {
+        let is_paid = |payout: &&Payout| {
             (payout.request.vault, payout.request.to) == (vault, to) && payout.state == PayoutState::Confirmed
-        })
+        };
+        self.payouts.values().find(is_paid).cloned()
     }
 
     pub(crate) fn open_total(&self, vault: VaultRef, token: Address) -> U256 {
@@ -273,6 +276,16 @@ impl Ledger {
 
     pub(crate) fn budget(&self, key: BudgetKey) -> Budget {
         self.budgets.get(&key).copied().unwrap_or(Budget::empty(key))
+    }
+
+    pub(crate) fn list_budgets(&self, after: Option<BudgetKey>, limit: u32) -> Vec<Budget> {
+        let is_behind = |budget: &&Budget| after.is_none_or(|after| budget.key > after);
+        self.budgets.values().filter(is_behind).take(limit.min(MAX_PAYOUT_PAGE) as usize).copied().collect()
+    }
+
+    pub(crate) fn list_intents(&self, after: Option<IntentId>, limit: u32) -> Vec<Intent> {
+        let is_behind = |intent: &&Intent| after.is_none_or(|after| intent.id > after);
+        self.intents.values().filter(is_behind).take(limit.min(MAX_PAYOUT_PAGE) as usize).cloned().collect()
     }
 
     pub(crate) fn intents(&self, wanted: impl Fn(&Intent) -> bool) -> Vec<Intent> {

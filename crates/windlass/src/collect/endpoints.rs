@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::{Instant, sleep, timeout_at};
+use url::Url;
 use windlass_chain::evm::{EvmHeads, EvmPool, EvmRpc, HeadsOptions, LearnOptions, PoolOptions, RpcError};
 use windlass_core::chain::ChainId;
 use windlass_core::code::Code;
@@ -42,13 +43,17 @@ pub(crate) struct Endpoints {
 
 /// Refuses one endpoint under two names: it would agree with itself, and what two endpoints say
 /// alike is believed.
-fn one_url_each(name: &ChainName, urls: &[&str]) -> Result<(), Failure> {
-    // Names of hosts are the same in any case; a key in the path is not.
-    let same = |url: &&str| {
-        let url = url.trim_end_matches('/');
-        let path =
-            url.find("://").and_then(|at| Some(at + 3 + url[at + 3..].find('/')?)).unwrap_or(url.len());
-        url[..path].to_ascii_lowercase() + &url[path..]
+pub(crate) fn one_url_each(name: &ChainName, urls: &[&str]) -> Result<(), Failure> {
+    // As a client asks them: hosts in any case, the usual port or none, `/` or nothing.
+    let same = |url: &&str| match Url::parse(url) {
+        Ok(mut parsed) => {
+            parsed.set_fragment(None);
+            if parsed.query() == Some("") {
+                parsed.set_query(None);
+            }
+            parsed.as_str().trim_end_matches('/').to_owned()
+        }
+        Err(_) => (*url).to_owned(),
     };
     let written: Vec<String> = urls.iter().map(same).collect();
     let twice = (1..written.len()).find(|place| written[..*place].contains(&written[*place]));
@@ -190,6 +195,10 @@ mod tests {
             ["https://h.example/v2/Key", "https://H.example/v2/Key"],
             ["http://127.0.0.1:8545", "http://127.0.0.1:8545/"],
             ["http://h/", "HTTP://h"],
+            ["http://h:80/a", "http://h/a"],
+            ["http://h/?k=A", "http://h?k=A"],
+            ["http://h/a#x", "http://h/a?"],
+            ["http://127.1/a", "http://127.0.0.1/./a/"],
         ];
         for urls in same {
             let refused = one_url_each(&name, &urls).expect_err("one endpoint twice");
@@ -199,6 +208,8 @@ mod tests {
             ["https://h.example/v2/Key", "https://h.example/v2/key"],
             ["http://127.0.0.1:8545", "http://127.0.0.1:8546"],
             ["http://h", "ws://h"],
+            ["http://h?k=Abc", "http://h?k=aBC"],
+            ["http://u:Abc@h/", "http://u:aBC@h/"],
         ];
         others.iter().for_each(|urls| one_url_each(&name, urls).expect("two endpoints"));
     }

@@ -13,6 +13,9 @@ use super::draft::Draft;
 
 /// So many logs are looked at.
 const MAX_LOGS: u64 = 1_000;
+/// The fewest logs that say something where there are no more: those of a new contract may all
+/// come from making it.
+const MIN_ALL_LOGS: u64 = 10;
 /// The fewest logs that say something where neither the thousandth log nor the head was reached.
 const MIN_LOGS: u64 = 100;
 /// The most questions that are asked of the endpoints.
@@ -25,7 +28,7 @@ const MAX_CONTRACTS: usize = 50;
 const MAX_SHOWN_TOPICS: usize = 8;
 
 /// What to do about an event that was not seen.
-pub(crate) const HINT: &str = "compare the event's types with the contract's source or ABI; \
+pub(crate) const HINT: &str = "compare the event's types, and which of them are `indexed`, with the contract's source or ABI; \
                                an event that is rare may still come";
 
 /// The first logs of an index's contracts, by topic.
@@ -93,7 +96,8 @@ impl Sample {
     /// What is said of each event that none of the logs is of, or whose logs have another
     /// number of indexed values. Nothing where too few logs were seen to say anything.
     pub(crate) fn unseen(&self, draft: &Draft) -> Vec<String> {
-        let is_telling = self.logs >= MAX_LOGS || self.logs >= MIN_LOGS || (self.is_whole && self.logs > 0);
+        let is_telling =
+            self.logs >= MAX_LOGS || self.logs >= MIN_LOGS || (self.is_whole && self.logs >= MIN_ALL_LOGS);
         if !is_telling {
             return Vec::new();
         }
@@ -218,8 +222,10 @@ mod tests {
     fn too_few_logs_say_nothing_unless_there_are_no_more() {
         assert_eq!(sample(0, &[MIN_LOGS - 1]).unseen(&draft()), Vec::<String>::new());
         assert_eq!(sample(0, &[MIN_LOGS]).unseen(&draft()).len(), 2);
-        let few = Sample { is_whole: true, ..sample(0, &[3]) };
-        assert!(few.unseen(&draft())[0].starts_with("none of the 3 logs of"));
+        let few = Sample { is_whole: true, ..sample(0, &[10]) };
+        assert!(few.unseen(&draft())[0].starts_with("none of the 10 logs of"));
+        let fewer = Sample { is_whole: true, ..sample(0, &[9]) };
+        assert_eq!(fewer.unseen(&draft()), Vec::<String>::new(), "a contract that was just made");
         assert_eq!(Sample { is_whole: true, ..Sample::default() }.unseen(&draft()), Vec::<String>::new());
     }
 

@@ -21,6 +21,7 @@ use windlass_core::store::Store;
 use windlass_devnet::chain::{Chain, DevAccount};
 use windlass_engine::pay::desk::Desk;
 use windlass_engine::pay::error::PayError;
+use windlass_engine::pay::ledger::Ledger;
 use windlass_engine::pay::options::PayOptions;
 use windlass_engine::pay::payer::{Payer, PayerParts};
 use windlass_engine::pay::submit::Submitter;
@@ -106,7 +107,7 @@ impl Treasury {
     /// Where payouts are asked for and approved.
     pub(super) fn desk(&self, store: Arc<dyn Store>) -> Result<Desk, Failure> {
         let random = Arc::new(rand::random::<u128>);
-        Desk::new(store, self.options(), self.key.clone(), random).map_err(devnet_failed)
+        Desk::new(Ledger::new(store, self.key.clone()), self.options(), random).map_err(devnet_failed)
     }
 
     /// Whoever signs, sends and follows: the same loops as a user's, over the same RPC.
@@ -115,11 +116,10 @@ impl Treasury {
         let key = hex::encode(self.payer.key()).into();
         let signer = Arc::new(DevelopmentSigner::new(&key).map_err(devnet_failed)?);
         let parts = PayerParts {
-            store,
+            ledger: Ledger::new(store, self.key.clone()),
             chain: Arc::new(pool),
             signers: vec![signer.clone()],
             risk_signer: None,
-            audit_key: self.key.clone(),
             options: self.options(),
             owner: Owner::new(format!("demo-{}/pay", std::process::id())).map_err(devnet_failed)?,
         };

@@ -9,6 +9,7 @@ use windlass_core::reader::BlockTag;
 
 use super::chain::PROBE_TIMEOUT;
 use super::report::Finding;
+use crate::collect::endpoints::one_url_each;
 use crate::collect::retry::retrying;
 use crate::config::chain::{Chain, ChainName};
 use crate::failure::Failure;
@@ -18,6 +19,12 @@ const DEPTH_BLOCKS: u64 = 64;
 
 /// Compares a block of all endpoints that answer; nothing is said where fewer than two do.
 pub(super) async fn examine(name: &ChainName, chain: &Chain) -> Option<Finding> {
+    let subject = format!("chain.{name}.rpc");
+    let texts: Vec<_> = chain.rpc.iter().filter_map(|url| url.resolve().ok()).collect();
+    let urls: Vec<&str> = texts.iter().map(ExposeSecret::expose_secret).collect();
+    if let Err(failure) = one_url_each(name, &urls) {
+        return Some(Finding::failed(subject, failure));
+    }
     let mut heads: Vec<(EvmRpc, u64)> = Vec::new();
     for url in chain.rpc.iter() {
         let Ok(text) = url.resolve() else { continue };
@@ -34,7 +41,6 @@ pub(super) async fn examine(name: &ChainName, chain: &Chain) -> Option<Finding> 
             found.push((rpc.place().to_owned(), header.block.hash));
         }
     }
-    let subject = format!("chain.{name}.rpc");
     let (_, first) = found.first().filter(|_| found.len() > 1)?;
     if found.iter().all(|(_, hash)| hash == first) {
         return Some(Finding::ok(subject, format!("{} endpoints have the same block {number}", found.len())));

@@ -2,7 +2,7 @@
 
 use windlass_core::code::Code;
 use windlass_core::payout::ledger::{ApiKey, Role};
-use windlass_core::store::Store;
+use windlass_core::payout::store::Payouts;
 
 use super::options;
 use crate::config::Config;
@@ -35,7 +35,7 @@ pub(crate) enum Deed {
 
 impl Caller {
     /// Finds out who it is.
-    pub(crate) async fn of(config: &Config, store: &dyn Store) -> Result<Self, Failure> {
+    pub(crate) async fn of(config: &Config, ledger: &dyn Payouts) -> Result<Self, Failure> {
         let secret = std::env::var(KEY_VARIABLE).ok().filter(|secret| !secret.is_empty());
         let Some(secret) = secret else {
             let (pay, _) = options::section(config)?;
@@ -46,7 +46,7 @@ impl Caller {
                 "set {KEY_VARIABLE} to a key of yours; `windlass key create` makes one"
             )));
         };
-        match store.api_key(ApiKey::hash_of(&secret)).await? {
+        match ledger.api_key(ApiKey::hash_of(&secret)).await? {
             Some(key) if key.revoked_at.is_none() => Ok(Self::Key(key)),
             Some(key) => Err(denied(format_args!("key `{}` is revoked", key.name))
                 .hint("`windlass key create` makes another")),

@@ -10,12 +10,15 @@ use windlass_api::ports::{Readiness, Reason};
 use windlass_core::chain::ChainId;
 use windlass_core::code::Code;
 use windlass_core::error::StoreResult;
-use windlass_core::payout::ledger::SignerRow;
+use windlass_core::payout::ledger::{Forgery, SignerRow};
 use windlass_core::payout::state::PayoutState;
 use windlass_core::store::Store;
+use windlass_engine::pay::ledger::Ledger;
 
 use super::metrics;
 
+/// How many rows that were refused are named one by one.
+const MAX_SHOWN: usize = 20;
 /// How often it is looked at.
 const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 
@@ -26,11 +29,14 @@ pub(crate) struct PayLook {
     pub(crate) payouts: Vec<(PayoutState, u64)>,
     /// The accounts that sign.
     pub(crate) signers: Vec<SignerRow>,
+    /// What was tampered with.
+    tampered: Vec<Reason>,
 }
 
 /// Looks at the store, and tells what it has seen.
 pub(crate) struct PayWatcher {
     store: Arc<dyn Store>,
+    ledgers: Vec<Arc<Ledger>>,
     chain: ChainId,
     seen: watch::Sender<PayLook>,
 }
@@ -40,9 +46,13 @@ pub(crate) struct PayReadiness(watch::Receiver<PayLook>);
 
 impl PayWatcher {
     /// Looks for the first time.
-    pub(crate) async fn new(store: Arc<dyn Store>, chain: ChainId) -> StoreResult<Self> {
-        let (seen, _) = watch::channel(look(&*store, chain).await?);
-        Ok(Self { store, chain, seen })
+    pub(crate) async fn new(
+        store: Arc<dyn Store>,
+        ledgers: Vec<Arc<Ledger>>,
+        chain: ChainId,
+    ) -> StoreResult<Self> {
+        let (seen, _) = watch::channel(look(&*store, &ledgers, chain).await?);
+        Ok(Self { store, ledgers, chain, seen })
     }
 
     /// Reasons not to be ready.
@@ -53,7 +63,7 @@ impl PayWatcher {
     /// Looks until told to stop. What cannot be read is told by others.
     pub(crate) async fn run(self, shutdown: CancellationToken) {
         while shutdown.run_until_cancelled(tokio::time::sleep(LOOK_INTERVAL)).await.is_some() {
-            match look(&*self.store, self.chain).await {
+            match look(&*self.store, &self.ledgers, self.chain).await {
                 Ok(seen) => {
                     metrics::tell(&seen);
                     self.seen.send_replace(seen);
@@ -65,10 +75,33 @@ impl PayWatcher {
 }
 
 /// The accounts of the vault's chain: others are another configuration's.
-async fn look(store: &dyn Store, chain: ChainId) -> StoreResult<PayLook> {
+async fn look(store: &dyn Store, ledgers: &[Arc<Ledger>], chain: ChainId) -> StoreResult<PayLook> {
     let mut signers = store.list_signers().await?;
     signers.retain(|signer| signer.chain == chain);
-    Ok(PayLook { payouts: store.count_payouts().await?, signers })
+    let tampered = ledgers.iter().flat_map(|ledger| tampered(ledger)).collect();
+    Ok(PayLook { payouts: store.count_payouts().await?, signers, tampered })
+}
+
+/// What a ledger has refused, the log before its rows.
+fn tampered(ledger: &Ledger) -> Vec<Reason> {
+    let fault = ledger.fault().map(|fault| Reason {
+        code: Code::AuditBroken,
+        message: format!("the audit log is broken: {fault}; nothing is paid, and no API key is good"),
+        subject: "audit log".to_owned(),
+    });
+    let forged = |forgery: &Forgery| Reason {
+        code: Code::RowForged,
+        message: format!("{forgery}; it is not used"),
+        subject: forgery.row.to_string(),
+    };
+    let forgeries = ledger.forgeries();
+    let shown = forgeries.iter().take(MAX_SHOWN).map(forged);
+    let rest = forgeries.len().checked_sub(MAX_SHOWN + 1).map(|rest| Reason {
+        code: Code::RowForged,
+        message: format!("{} more rows were refused; `windlass audit-log verify` names them", rest + 1),
+        subject: "ledger".to_owned(),
+    });
+    fault.into_iter().chain(shown).chain(rest).collect()
 }
 
 #[async_trait]
@@ -82,6 +115,7 @@ impl Readiness for PayReadiness {
                 message: why.clone(),
                 subject: signer.address.to_string(),
             })
+            .chain(seen.tampered.iter().cloned())
             .collect()
     }
 }

@@ -4,6 +4,7 @@
 use metrics::{describe_counter, describe_gauge, gauge};
 use windlass_core::payout::state::PayoutState;
 use windlass_engine::pay::counted::{ACTIONS_TOTAL, CLAIMS_TOTAL};
+use windlass_engine::pay::ledger::REFUSED_TOTAL;
 
 use super::health::PayLook;
 
@@ -29,6 +30,10 @@ pub(crate) fn describe() {
         "what endpoints answered to what paying asks, by method and outcome"
     );
     describe_counter!(ACTIONS_TOTAL, "entries of the audit log that this process has written, by action");
+    describe_counter!(
+        REFUSED_TOTAL,
+        "rows of the ledger that were not written by Windlass as they stand, by table and kind"
+    );
     describe_counter!(CLAIMS_TOTAL, "what this process has claimed, by lane and outcome");
 }
 

@@ -1,8 +1,15 @@
 //! Everything that the engine wants to know of a configuration.
 
+use std::sync::Arc;
+
 use windlass_core::code::Code;
+use windlass_core::error::StoreError;
 use windlass_core::payout::audit::AuditKey;
 use windlass_core::payout::request::VaultRef;
+use windlass_core::payout::store::Payouts;
+use windlass_core::store::Store;
+use windlass_engine::pay::head_file::HeadFile;
+use windlass_engine::pay::ledger::Ledger;
 use windlass_engine::pay::options::{Confirmation, PayOptions};
 
 use secrecy::ExposeSecret;
@@ -15,6 +22,7 @@ use crate::config::Config;
 use crate::config::chain::{Chain, Finality};
 use crate::config::pay::Pay;
 use crate::failure::Failure;
+use crate::output;
 
 /// How many blocks confirm a payout where nobody says so.
 const CONFIRMATIONS: u64 = 3;
@@ -71,6 +79,45 @@ pub(crate) fn read(config: &Config) -> Result<PayOptions, Failure> {
         hold_interval: pay.hold_interval.get(),
         ..PayOptions::new(vault)
     })
+}
+
+/// The file in which the end of the audit log is kept outside the database: as configured, or
+/// beside the first keystore. Whoever has no keystore has no such place by itself.
+pub(crate) fn head_file(config: &Config, key: &AuditKey) -> Option<HeadFile> {
+    let (pay, _) = section(config).ok()?;
+    if let Some(path) = &pay.audit_head {
+        return Some(HeadFile::new(path));
+    }
+    let signers = pay.signers.iter().chain(&pay.risk_signer);
+    let keystore = signers.filter_map(|name| config.signer.get(name)?.keystore.as_ref()).next()?;
+    let name = format!("audit-head-{}.json", key.fingerprint());
+    Some(HeadFile::new(keystore.parent()?.join(name)))
+}
+
+/// The ledger of a store, for whoever has the audit log's key.
+pub(crate) fn ledger(config: &Config, store: Arc<dyn Store>) -> Result<Arc<Ledger>, Failure> {
+    let key = audit_key(config)?;
+    let file = head_file(config, &key);
+    Ok(Ledger::with_head_file(store, key, file))
+}
+
+/// What somebody looks at: verified where the key of the audit log is at hand and the log is
+/// whole, and as it stands otherwise.
+pub(crate) async fn looked_at(config: &Config, store: &Arc<dyn Store>) -> Result<Arc<dyn Payouts>, Failure> {
+    let unverified = |why: &dyn std::fmt::Display| {
+        output::note(&format!("what is shown is not verified: {why}"));
+        Arc::clone(store) as Arc<dyn Payouts>
+    };
+    let key = match audit_key(config) {
+        Ok(key) => key,
+        Err(failure) => return Ok(unverified(&failure.message)),
+    };
+    let ledger = Ledger::new(Arc::clone(store), key);
+    match ledger.check_log().await {
+        Ok(_) => Ok(ledger),
+        Err(error @ StoreError::AuditBroken(_)) => Ok(unverified(&error)),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The key of the audit log.

@@ -13,6 +13,8 @@ use windlass_core::payout::vault::{answer, calldata};
 use windlass_core::reader::BlockTag;
 use windlass_core::store::Store;
 use windlass_engine::pay::desk::{Desk, VaultDesk};
+use windlass_engine::pay::head_file::HeadFile;
+use windlass_engine::pay::ledger::Ledger;
 use windlass_engine::pay::options::PayOptions;
 use windlass_engine::pay::payer::{Payer, PayerParts};
 
@@ -28,6 +30,7 @@ use crate::failure::Failure;
 pub(crate) struct Paying {
     pub(crate) options: Arc<PayOptions>,
     pub(crate) audit_key: AuditKey,
+    head_file: Option<HeadFile>,
     pub(crate) endpoints: Endpoints,
     pub(crate) chain: Arc<dyn TransactionChain>,
 }
@@ -38,18 +41,25 @@ impl Paying {
         let (pay, chain) = options::section(config)?;
         let endpoints = Endpoints::open(&pay.chain, chain)?;
         let metered = Metered::new(pay.chain.to_string(), endpoints.pool.clone());
+        let audit_key = options::audit_key(config)?;
         Ok(Self {
             options: Arc::new(options::read(config)?),
-            audit_key: options::audit_key(config)?,
+            head_file: options::head_file(config, &audit_key),
+            audit_key,
             endpoints,
             chain: Arc::new(metered),
         })
     }
 
+    /// What is kept of payouts, each row verified.
+    pub(crate) fn ledger(&self, store: Arc<dyn Store>) -> Arc<Ledger> {
+        Ledger::with_head_file(store, self.audit_key.clone(), self.head_file.clone())
+    }
+
     /// Where payouts are asked for and approved.
-    pub(crate) fn desk(&self, store: Arc<dyn Store>) -> Result<VaultDesk, Failure> {
+    pub(crate) fn desk(&self, ledger: Arc<Ledger>) -> Result<VaultDesk, Failure> {
         let random = Arc::new(rand::random::<u128>);
-        let desk = Desk::new(store, self.options.clone(), self.audit_key.clone(), random).map_err(unnamed)?;
+        let desk = Desk::new(ledger, self.options.clone(), random).map_err(unnamed)?;
         Ok(VaultDesk::new(desk, self.chain.clone()))
     }
 
@@ -57,7 +67,7 @@ impl Paying {
     pub(crate) async fn payer(
         &self,
         config: &Config,
-        store: Arc<dyn Store>,
+        ledger: Arc<Ledger>,
         owner: Owner,
     ) -> Result<Arc<Payer>, Failure> {
         let (pay, _) = options::section(config)?;
@@ -70,26 +80,25 @@ impl Paying {
             None => None,
         };
         one_key_each(&signers, risk_signer.as_deref())?;
-        self.payer_with(store, owner, PayerKeys { signers, risk_signer })
+        self.payer_with(ledger, owner, PayerKeys { signers, risk_signer })
     }
 
     /// Who compares the store with the vault, and signs nothing.
-    pub(crate) fn auditor(&self, store: Arc<dyn Store>, owner: Owner) -> Result<Arc<Payer>, Failure> {
-        self.payer_with(store, owner, PayerKeys::default())
+    pub(crate) fn auditor(&self, ledger: Arc<Ledger>, owner: Owner) -> Result<Arc<Payer>, Failure> {
+        self.payer_with(ledger, owner, PayerKeys::default())
     }
 
     fn payer_with(
         &self,
-        store: Arc<dyn Store>,
+        ledger: Arc<Ledger>,
         owner: Owner,
         PayerKeys { signers, risk_signer }: PayerKeys,
     ) -> Result<Arc<Payer>, Failure> {
         let parts = PayerParts {
-            store,
+            ledger,
             chain: self.chain.clone(),
             signers,
             risk_signer,
-            audit_key: self.audit_key.clone(),
             options: self.options.clone(),
             owner,
         };

@@ -7,6 +7,7 @@ use windlass_core::payout::desk::{DeskError, PayoutDesk};
 use windlass_core::payout::request::PayoutId;
 use windlass_core::store::Store;
 use windlass_engine::pay::error::PayError;
+use windlass_engine::pay::ledger::Ledger;
 
 use super::caller::{Caller, Deed};
 use super::log_key;
@@ -19,6 +20,7 @@ use crate::failure::{Failure, store_hint};
 /// What a command works with.
 pub(crate) struct Session {
     pub(crate) store: Arc<dyn Store>,
+    pub(crate) ledger: Arc<Ledger>,
     pub(crate) paying: Paying,
     pub(crate) tokens: Tokens,
     pub(crate) desk: Arc<dyn PayoutDesk>,
@@ -33,20 +35,21 @@ impl Session {
         let tokens = Tokens::of(config)?;
         // The first payout may be asked for before anything has run.
         let store = store::open(&config.database, Access::Work).await?;
+        let ledger = paying.ledger(store.clone());
         // Whoever reads the database needs no key to look at it.
         let actor = match deed {
             Deed::Look => Ok("cli/viewer".to_owned()),
             deed => {
                 let admitted = async {
                     log_key::check(&*store, &paying.audit_key).await?;
-                    Caller::of(config, &*store).await?.may(deed)
+                    Caller::of(config, &*ledger).await?.may(deed)
                 };
                 admitted.await
             }
         };
-        let desk = paying.desk(store.clone())?;
+        let desk = paying.desk(ledger.clone())?;
         match actor {
-            Ok(actor) => Ok(Self { store, paying, tokens, desk: Arc::new(desk), actor }),
+            Ok(actor) => Ok(Self { store, ledger, paying, tokens, desk: Arc::new(desk), actor }),
             Err(failure) => {
                 store.close().await;
                 Err(failure)

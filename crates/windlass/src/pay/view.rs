@@ -5,7 +5,7 @@ use windlass_core::chain::{Address, U256};
 use windlass_core::money::{Amount, Token};
 use windlass_core::payout::ledger::{Approval, Attempt, Intent, Payout};
 use windlass_core::payout::risk::RiskVerdict;
-use windlass_core::store::Store;
+use windlass_core::payout::store::Payouts;
 
 use super::tokens::Tokens;
 use crate::failure::Failure;
@@ -37,20 +37,20 @@ pub(crate) struct TransactionView {
 impl PayoutView {
     /// Reads everything that belongs to a payout.
     pub(crate) async fn read(
-        store: &dyn Store,
+        ledger: &dyn Payouts,
         tokens: &Tokens,
         payout: Payout,
         approvals_needed: u32,
     ) -> Result<Self, Failure> {
         let mut transactions = Vec::new();
-        for intent in store.intents_of(payout.id).await? {
-            let attempts = store.attempts(intent.id).await?;
+        for intent in ledger.intents_of(payout.id).await? {
+            let attempts = ledger.attempts(intent.id).await?;
             transactions.push(TransactionView { intent, attempts });
         }
         Ok(Self {
             shown: amount(tokens, payout.request.token, payout.request.amount),
             request_id: payout.request.request_id().to_string(),
-            approvals: store.approvals(&[payout.id]).await?,
+            approvals: ledger.approvals(&[payout.id]).await?,
             approvals_needed,
             transactions,
             payout,

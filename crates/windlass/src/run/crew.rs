@@ -9,6 +9,8 @@ use std::sync::Arc;
 use windlass_api::ports::Readiness;
 use windlass_api::{Api, ApiOptions, ApiParts, PayoutParts};
 use windlass_core::store::Store;
+use windlass_engine::pay::ledger::Ledger;
+use windlass_engine::pay::ledger_check::LedgerCheck;
 use windlass_engine::supervise::Supervisor;
 use windlass_engine::table_indexes::{TableIndexOptions, TableIndexes, WantedIndexes};
 use windlass_engine::upkeep::Upkeep;
@@ -33,6 +35,8 @@ use crate::pay::options;
 /// Everything that runs.
 pub(super) struct Crew {
     pub(super) store: Arc<dyn Store>,
+    /// What is kept of payouts, where this process has the key of the audit log.
+    ledger: Option<Arc<Ledger>>,
     /// What ended the process because it must be mended.
     pub(super) refusal: Refusal,
     chains: Vec<ChainCrew>,
@@ -62,15 +66,28 @@ impl Crew {
         let is_watched = plays(Role::Collect) || plays(Role::Api);
         let watcher =
             if is_watched { Some(Watcher::new(store.clone(), Known::of(config)).await?) } else { None };
+        // Who has no key of the audit log looks at payouts, and neither pays nor lets anybody in.
+        let ledger = options::ledger(config, store.clone()).ok();
+        let served = match plays(Role::Api) {
+            true => Some(store::open_for_api(&config.database, &store).await?),
+            false => None,
+        };
+        let served_ledger = match &served {
+            Some(served) if !Arc::ptr_eq(served, &store) => options::ledger(config, served.clone()).ok(),
+            _ => ledger.clone(),
+        };
         let pay_watcher = match options::section(config) {
-            Ok((_, chain)) => Some(PayWatcher::new(store.clone(), chain.id).await?),
+            Ok((_, chain)) => {
+                let mut ledgers: Vec<Arc<Ledger>> = ledger.iter().chain(&served_ledger).cloned().collect();
+                ledgers.dedup_by(|one, other| Arc::ptr_eq(one, other));
+                Some(PayWatcher::new(store.clone(), ledgers, chain.id).await?)
+            }
             Err(_) => None,
         };
-        let api = match &watcher {
-            Some(watcher) if plays(Role::Api) => {
+        let api = match (&watcher, served) {
+            (Some(watcher), Some(served)) => {
                 let told = Told::new(watcher.subscribe(), collected.clone());
-                let served = store::open_for_api(&config.database, &store).await?;
-                let payouts = pay::desk(paying.as_ref(), config, served.clone()).await?;
+                let payouts = pay::desk(paying.as_ref(), config, &served, served_ledger).await?;
                 Some(bind(config, served, told, (payouts, pay_watcher.as_ref())).await?)
             }
             _ => None,
@@ -78,13 +95,28 @@ impl Crew {
         let refusal = Refusal::default();
         let chains = wanted.assemble(config, &store, ready, &refusal).await?;
         let pay = match &paying {
-            Some(paying) => Some(PayCrew::assemble(paying, config, store.clone()).await?),
+            Some(paying) => {
+                let ledger = ledger.clone().unwrap_or_else(|| paying.ledger(store.clone()));
+                Some(PayCrew::assemble(paying, config, store.clone(), ledger).await?)
+            }
             None => None,
         };
         let has_upkeep = plays(Role::Upkeep);
         let indexes = config.index.iter();
         let indexes = indexes.map(|(name, index)| (name.identifier().clone(), index.index.clone())).collect();
-        Ok(Self { store, refusal, chains, pay, pay_watcher, collected, api, watcher, has_upkeep, indexes })
+        Ok(Self {
+            store,
+            ledger,
+            refusal,
+            chains,
+            pay,
+            pay_watcher,
+            collected,
+            api,
+            watcher,
+            has_upkeep,
+            indexes,
+        })
     }
 
     /// Says what is about to run, and where.
@@ -126,6 +158,12 @@ impl Crew {
         }
         if let Some(pay) = self.pay {
             pay.start(supervisor);
+        }
+        if let Some(ledger) = self.ledger {
+            let check = LedgerCheck::new(ledger);
+            supervisor.spawn("ledger against the audit log", |shutdown| async move {
+                Ok(check.run(shutdown).await?)
+            });
         }
         if let Some(watcher) = self.pay_watcher {
             supervisor.spawn("payouts in numbers", |shutdown| async move {

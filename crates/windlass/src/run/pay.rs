@@ -7,6 +7,7 @@ use windlass_api::PayoutParts;
 use windlass_core::code::Code;
 use windlass_core::name::Owner;
 use windlass_core::store::Store;
+use windlass_engine::pay::ledger::Ledger;
 use windlass_engine::pay::payer::Payer;
 use windlass_engine::pay::publish::HeadPublisher;
 use windlass_engine::pay::submit::Submitter;
@@ -53,7 +54,8 @@ pub(super) async fn checked(options: &RunOptions) -> Result<Option<Paying>, Fail
 pub(super) async fn desk(
     paying: Option<&Paying>,
     config: &Config,
-    store: Arc<dyn Store>,
+    store: &Arc<dyn Store>,
+    ledger: Option<Arc<Ledger>>,
 ) -> Result<Option<PayoutParts>, Failure> {
     let Some(section) = &config.pay else { return Ok(None) };
     let own;
@@ -64,9 +66,10 @@ pub(super) async fn desk(
             &own
         }
     };
-    log_key::check(&*store, &paying.audit_key).await?;
-    let desk = paying.desk(store)?;
-    Ok(Some(PayoutParts { desk: Arc::new(desk), development: section.development }))
+    log_key::check(&**store, &paying.audit_key).await?;
+    let ledger = ledger.unwrap_or_else(|| paying.ledger(store.clone()));
+    let desk = Arc::new(paying.desk(ledger.clone())?);
+    Ok(Some(PayoutParts { desk, ledger, development: section.development }))
 }
 
 impl PayCrew {
@@ -75,11 +78,12 @@ impl PayCrew {
         paying: &Paying,
         config: &Config,
         store: Arc<dyn Store>,
+        ledger: Arc<Ledger>,
     ) -> Result<Self, Failure> {
         log_key::check(&*store, &paying.audit_key).await?;
         let owner = format!("pay-{}-{:08x}", std::process::id(), rand::random::<u32>());
         let owner = Owner::new(owner).map_err(unnamed)?;
-        let payer = paying.payer(config, store.clone(), owner.clone()).await?;
+        let payer = paying.payer(config, ledger, owner.clone()).await?;
         if payer.signers().is_empty() {
             return Err(Failure::coded(
                 Code::SignerUnusable,

@@ -94,7 +94,7 @@ impl PayoutNode {
     #[graphql(complexity = "GRAPHQL_READ_COMPLEXITY + child_complexity")]
     async fn tx_hash(&self, context: &Context<'_>) -> Result<Option<String>> {
         let _turn = turn(context).await?;
-        Ok(read::transaction(&*self.pay.store, &self.payout).await?)
+        Ok(read::transaction(&*self.pay.ledger, &self.payout).await?)
     }
 
     async fn submitted_at(&self) -> Option<String> {
@@ -165,7 +165,7 @@ impl PayoutNode {
     #[graphql(complexity = "GRAPHQL_READ_COMPLEXITY + 5 * child_complexity")]
     async fn approvals(&self, context: &Context<'_>) -> Result<Option<Vec<PayoutApproval>>> {
         let _turn = turn(context).await?;
-        let approvals = self.pay.store.approvals(&[self.payout.id]).await.map_err(ApiError::from)?;
+        let approvals = self.pay.ledger.approvals(&[self.payout.id]).await.map_err(ApiError::from)?;
         let approval =
             |approval: Approval| PayoutApproval { approver: approval.approver, at: seconds(approval.at) };
         Ok(Some(approvals.into_iter().map(approval).collect()))
@@ -180,7 +180,7 @@ impl PayoutNode {
     #[graphql(complexity = "GRAPHQL_READ_COMPLEXITY + MAX_SHOWN_INTENTS * child_complexity")]
     async fn attempts(&self, context: &Context<'_>) -> Result<Option<Vec<PayoutAttempt>>> {
         let _turn = turn(context).await?;
-        let intents = read::intents(&*self.pay.store, self.payout.id).await?;
+        let intents = read::intents(&*self.pay.ledger, self.payout.id).await?;
         let mut attempts: Vec<PayoutAttempt> =
             intents.iter().flat_map(|(intent, attempts)| PayoutAttempt::all(intent, attempts)).collect();
         Ok(Some(attempts.split_off(attempts.len().saturating_sub(MAX_SHOWN_ATTEMPTS))))
@@ -200,7 +200,7 @@ impl PayoutNode {
             limit: limit(first)?,
         };
         let _turn = turn(context).await?;
-        let page = read::audit(&*self.pay.store, query).await?;
+        let page = read::audit(&*self.pay.ledger, query).await?;
         Ok(Some(AuditNode::page(page, behind.is_some())?))
     }
 }

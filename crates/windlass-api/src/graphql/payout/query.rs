@@ -30,7 +30,7 @@ impl PayoutQueries {
     async fn payout_request(&self, context: &Context<'_>, id: ID) -> Result<Option<PayoutNode>> {
         let admitted = admit(context, Verb::Read).await?;
         let Ok(id) = id.parse::<PayoutId>() else { return Ok(None) };
-        let found = admitted.pay.store.payouts(&[id]).await.map_err(ApiError::from)?.pop();
+        let found = admitted.pay.ledger.payouts(&[id]).await.map_err(ApiError::from)?.pop();
         Ok(found.map(|payout| PayoutNode::new(&admitted.pay, payout)))
     }
 
@@ -50,7 +50,7 @@ impl PayoutQueries {
             after: behind.as_deref().map(|text| after("id", text)).transpose()?,
             limit: limit(first)?,
         };
-        let page = read::payouts(&*admitted.pay.store, query).await?;
+        let page = read::payouts(&*admitted.pay.ledger, query).await?;
         let node = |payout| PayoutNode::new(&admitted.pay, payout);
         connection(page, behind.is_some(), |payout| Ok((cursor("id", payout.id), node(payout))))
     }
@@ -80,13 +80,13 @@ impl PayoutQueries {
             after: behind.as_deref().map_or(Ok(0), |text| after("seq", text))?,
             limit: limit(first)?,
         };
-        AuditNode::page(read::audit(&*admitted.pay.store, query).await?, behind.is_some())
+        AuditNode::page(read::audit(&*admitted.pay.ledger, query).await?, behind.is_some())
     }
 
     /// The end of the log, to be kept elsewhere.
     #[graphql(complexity = "GRAPHQL_READ_COMPLEXITY + child_complexity")]
     async fn audit_head(&self, context: &Context<'_>) -> Result<AuditEnd> {
         let admitted = admit(context, Verb::Read).await?;
-        Ok(admitted.pay.store.audit_head().await.map_err(ApiError::from)?.into())
+        Ok(admitted.pay.ledger.audit_head().await.map_err(ApiError::from)?.into())
     }
 }

@@ -182,7 +182,7 @@ pub(super) async fn what_belongs_to_a_payout_can_be_asked_for(kind: Kind) {
         (&json!("payout.created"), &json!(true))
     );
     assert_eq!(trail["edges"][0]["node"]["detail"]["key"], "whole");
-    assert_eq!(answer["data"]["auditLog"]["edges"][0]["node"]["action"], "payout.created");
+    assert_eq!(answer["data"]["auditLog"]["edges"][0]["node"]["action"], "key.created");
     let totals = &answer["data"]["dailyTotals"];
     assert_eq!(
         (&totals["tokens"][0]["held"], &totals["states"][0]),

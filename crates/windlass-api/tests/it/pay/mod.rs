@@ -19,8 +19,9 @@ use windlass_core::payout::ledger::{ApiKey, PayWrite, Payout, Role};
 use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::risk::{RiskLimits, RiskRules};
 use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery};
-use windlass_core::time::Timestamp;
 use windlass_engine::pay::desk::{Desk, VaultDesk};
+use windlass_engine::pay::keyring::Keyring;
+use windlass_engine::pay::ledger::Ledger;
 use windlass_engine::pay::options::PayOptions;
 use windlass_testkit::make;
 
@@ -38,6 +39,7 @@ pub(crate) const DENIED: &str = "0x00000000000000000000000000000000000000de";
 /// The API, and what stands behind it.
 pub(crate) struct PayApp {
     pub(crate) app: App,
+    pub(crate) ledger: Arc<Ledger>,
     pub(crate) chain: Arc<FakeChain>,
 }
 
@@ -74,16 +76,16 @@ impl PayApp {
         let chain = Arc::new(FakeChain::default());
         let count = AtomicU64::new(1);
         let random = Arc::new(move || u128::from(count.fetch_add(1, Ordering::Relaxed)) << 40);
-        let store = Arc::clone(&database.store);
-        let desk = Desk::new(store, Arc::new(setup.pay), make::AUDIT_KEY, random).unwrap();
+        let ledger = Ledger::new(Arc::clone(&database.store), make::AUDIT_KEY);
+        let desk = Desk::new(ledger.clone(), Arc::new(setup.pay), random).unwrap();
         let desk = Arc::new(VaultDesk::new(desk, chain.clone()));
-        let payouts = PayoutParts { desk, development: setup.is_development };
+        let payouts = PayoutParts { desk, ledger: ledger.clone(), development: setup.is_development };
         let app = App::on(database, |options, parts| {
             *options = setup.api;
             parts.payouts = Some(payouts);
         })
         .await;
-        let paying = Self { app, chain };
+        let paying = Self { app, chain, ledger };
         for role in Role::ALL {
             paying.add_key(role.as_str(), role).await;
         }
@@ -92,21 +94,13 @@ impl PayApp {
 
     /// A key of this name, whose secret is `secret-` and the name.
     pub(crate) async fn add_key(&self, name: &str, role: Role) -> ApiKey {
-        let key = ApiKey {
-            name: name.to_owned(),
-            version: 1,
-            role,
-            hash: ApiKey::hash_of(&format!("secret-{name}")),
-            created_at: Timestamp::from_ms(1),
-            revoked_at: None,
-        };
-        self.write(vec![PayWrite::ApiKey(key.clone())]).await;
-        key
+        let keyring = Keyring::new(self.ledger.clone(), "cli/root").unwrap();
+        keyring.create(name, role, ApiKey::hash_of(&format!("secret-{name}"))).await.unwrap()
     }
 
     pub(crate) async fn write(&self, writes: Vec<PayWrite>) {
         let writes = writes.into_iter().map(Write::Pay).collect();
-        self.app.store.commit(Commit::of(writes)).await.unwrap();
+        self.ledger.commit(Commit::of(writes)).await.unwrap();
     }
 
     /// Sends a request; `key` is a key's name.

@@ -87,6 +87,9 @@ pub struct ApiKey {
     pub created_at: Timestamp,
     /// Since when it is worth nothing.
     pub revoked_at: Option<Timestamp>,
+    /// What authenticates it: see [`LedgerRow`](super::LedgerRow).
+    #[serde(skip)]
+    pub mac: B256,
 }
 
 impl ApiKey {

@@ -15,8 +15,7 @@ pub struct Approval {
     pub approver: String,
     /// When.
     pub at: Timestamp,
-    /// The code over all of it and what it approves: see [`AuditKey::vouch`].
-    ///
-    /// [`AuditKey::vouch`]: crate::payout::audit::AuditKey::vouch
-    pub code: B256,
+    /// What authenticates it: see [`LedgerRow`](super::LedgerRow).
+    #[serde(skip)]
+    pub mac: B256,
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::chain::{Address, U256};
+use crate::chain::{Address, B256, U256};
 use crate::payout::day::UtcDay;
 use crate::payout::request::VaultRef;
 
@@ -29,12 +29,15 @@ pub struct Budget {
     /// How much.
     #[serde(with = "crate::payout::decimal")]
     pub total: U256,
+    /// What authenticates it: see [`LedgerRow`](super::LedgerRow).
+    #[serde(skip)]
+    pub mac: B256,
 }
 
 impl Budget {
     /// A sum that nothing was held of yet.
     pub const fn empty(key: BudgetKey) -> Self {
-        Self { key, version: 0, total: U256::ZERO }
+        Self { key, version: 0, total: U256::ZERO, mac: B256::ZERO }
     }
 
     /// With so much more.

@@ -86,6 +86,9 @@ pub struct Intent {
     pub signed_at_block: u64,
     /// The block it is in, as far as is known.
     pub inclusion: Option<Inclusion>,
+    /// What authenticates it: see [`LedgerRow`](super::LedgerRow).
+    #[serde(skip)]
+    pub mac: B256,
 }
 
 /// Where a transaction stands.

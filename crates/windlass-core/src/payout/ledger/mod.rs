@@ -7,15 +7,19 @@
 mod access;
 mod approval;
 mod budget;
+mod index;
 mod intent;
 mod payout;
+mod row;
 mod signer;
 mod write;
 
 pub use access::{ApiKey, ApiKeyName, DEVELOPMENT, Role};
 pub use approval::Approval;
 pub use budget::{Budget, BudgetKey};
+pub use index::{CHECKPOINT_KEY, Forgery, ForgeryKind, LedgerIndex, MAX_CHECKPOINT_BYTES, RowStanding};
 pub use intent::{Attempt, Inclusion, Intent, IntentId, IntentState};
 pub use payout::{Hold, IllegalMove, MAX_REASON_BYTES, Payout};
+pub use row::{Fields, LedgerRow, RowId, RowVersion};
 pub use signer::SignerRow;
 pub use write::PayWrite;

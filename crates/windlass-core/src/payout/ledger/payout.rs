@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Inclusion, IntentId};
+use crate::chain::B256;
 use crate::payout::day::UtcDay;
 use crate::payout::request::{PayoutId, PayoutRequest};
 use crate::payout::state::PayoutState;
@@ -47,6 +48,9 @@ pub struct Payout {
     pub confirmed_at: Option<Timestamp>,
     /// When its block could no longer be reorganised.
     pub finalized_at: Option<Timestamp>,
+    /// What authenticates it: see [`LedgerRow`](super::LedgerRow).
+    #[serde(skip)]
+    pub mac: B256,
 }
 
 /// Why a payout waits.
@@ -90,6 +94,7 @@ impl Payout {
             submitted_at: None,
             confirmed_at: None,
             finalized_at: None,
+            mac: B256::ZERO,
         }
     }
 
@@ -197,7 +202,7 @@ fn cut(mut text: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chain::{Address, B256, BlockRef, ChainId, U256};
+    use crate::chain::{Address, BlockRef, ChainId, U256};
     use crate::payout::request::{IdempotencyKey, VaultRef};
 
     fn at(ms: i64) -> Timestamp {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::chain::{Address, ChainId};
+use crate::chain::{Address, B256, ChainId};
 use crate::time::Timestamp;
 
 /// An account that signs.
@@ -20,12 +20,15 @@ pub struct SignerRow {
     pub halted: Option<String>,
     /// When it was last written.
     pub updated_at: Timestamp,
+    /// What authenticates it: see [`LedgerRow`](super::LedgerRow).
+    #[serde(skip)]
+    pub mac: B256,
 }
 
 impl SignerRow {
     /// An account that was not used here before.
     pub const fn new(chain: ChainId, address: Address, next_nonce: u64, now: Timestamp) -> Self {
-        Self { chain, address, version: 1, next_nonce, halted: None, updated_at: now }
+        Self { chain, address, version: 1, next_nonce, halted: None, updated_at: now, mac: B256::ZERO }
     }
 
     /// So many nonces were given out.

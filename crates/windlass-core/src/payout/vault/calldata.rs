@@ -67,6 +67,26 @@ pub fn payout_batch_with_approvals(payouts: &[(VaultPayout, Approval)]) -> Resul
     Ok(Vault::payoutBatchWithApprovalsCall { token, payouts, approvals }.abi_encode().into())
 }
 
+/// Whether a call pays exactly these, in this order, and does nothing else. The approvals in it
+/// are whatever they are: the vault judges them.
+pub fn pays_exactly(data: &[u8], payouts: &[VaultPayout]) -> bool {
+    if let [one] = payouts {
+        let with_approval = |call: Vault::payoutWithApprovalCall| {
+            let VaultPayout { request_id, token, to, amount } = *one;
+            Vault::payoutWithApprovalCall { requestId: request_id, token, to, amount, ..call }.abi_encode()
+        };
+        let approved = Vault::payoutWithApprovalCall::abi_decode(data).map(with_approval);
+        return *data == payout(one)[..] || approved.is_ok_and(|derived| derived == data);
+    }
+    let Ok((token, items)) = batch(payouts.iter()) else { return false };
+    let with_approvals = |call: Vault::payoutBatchWithApprovalsCall| {
+        Vault::payoutBatchWithApprovalsCall { token, payouts: items.clone(), ..call }.abi_encode()
+    };
+    let approved = Vault::payoutBatchWithApprovalsCall::abi_decode(data).map(with_approvals);
+    let plain = Vault::payoutBatchCall { token, payouts: items.clone() }.abi_encode();
+    plain == data || approved.is_ok_and(|derived| derived == data)
+}
+
 /// What became of a request.
 pub fn request_state(request_id: B256) -> Bytes {
     Vault::requestStateCall { requestId: request_id }.abi_encode().into()

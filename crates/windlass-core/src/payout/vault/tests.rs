@@ -55,6 +55,44 @@ fn log(event: &impl alloy_sol_types::SolEvent) -> LogEvent {
 }
 
 #[test]
+fn a_call_is_the_payment_of_these_and_no_others() {
+    let approval = Approval { nonce: 3, deadline_s: 9, signature: vec![1, 2].into() };
+    let (one, two, three) = (payout(1), payout(2), payout(3));
+    let both = [one, two];
+    let calls = [
+        (calldata::payout(&one), &both[..1]),
+        (calldata::payout_with_approval(&one, &approval), &both[..1]),
+        (calldata::payout_batch(&both).expect("a batch"), &both[..]),
+        (
+            calldata::payout_batch_with_approvals(&[(one, approval.clone()), (two, approval)])
+                .expect("a batch"),
+            &both[..],
+        ),
+    ];
+    let dearer = |payout: VaultPayout| VaultPayout { amount: payout.amount + U256::ONE, ..payout };
+    let elsewhere = |payout: VaultPayout| VaultPayout { to: Address::repeat_byte(9), ..payout };
+    let of_another = |payout: VaultPayout| VaultPayout { token: Address::repeat_byte(9), ..payout };
+    for (call, paid) in calls {
+        assert!(calldata::pays_exactly(&call, paid));
+        let others: Vec<Vec<VaultPayout>> = vec![
+            Vec::new(),
+            vec![three],
+            vec![two, one],
+            vec![one, two, three],
+            paid.iter().copied().map(dearer).collect(),
+            paid.iter().copied().map(elsewhere).collect(),
+            paid.iter().copied().map(of_another).collect(),
+        ];
+        for other in others {
+            assert!(!calldata::pays_exactly(&call, &other), "{other:?}");
+        }
+        let longer = [&call[..], &[0]].concat();
+        assert!(!calldata::pays_exactly(&longer, paid), "nothing stands behind it");
+    }
+    assert!(!calldata::pays_exactly(&[], &both));
+}
+
+#[test]
 fn every_function_is_the_artifacts_with_its_answer() {
     let abi = artifact().abi;
     for selector in SettlementVaultCalls::SELECTORS {

@@ -158,7 +158,8 @@ impl Follower {
         let below = newest.number.saturating_sub(RECHECK_BELOW_BLOCKS);
         let below = first.map_or(below, |first| below.max(first.saturating_sub(1)));
         for number in (below..newest.number).take(2) {
-            if let Some(found) = self.chain.reader.header(BlockTag::Number(number)).await? {
+            // An endpoint that has forgotten it may say so in an error.
+            if let Ok(Some(found)) = self.chain.reader.header(BlockTag::Number(number)).await {
                 return Ok(found.block.block_ref());
             }
         }

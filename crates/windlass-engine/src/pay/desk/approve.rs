@@ -1,6 +1,7 @@
 //! Approving payouts: binding, with the day's budget held in the same commit.
 
 use serde_json::json;
+use windlass_core::chain::B256;
 use windlass_core::commit::Write;
 use windlass_core::job::NewJob;
 use windlass_core::payout::day::UtcDay;
@@ -11,6 +12,7 @@ use windlass_core::payout::risk::RiskVerdict;
 use windlass_core::payout::state::PayoutState;
 
 use super::{Desk, decide};
+use crate::pay::approvals::Approvals;
 use crate::pay::counted;
 use crate::pay::names::PayNames;
 use crate::pay::page::Page;
@@ -53,11 +55,13 @@ impl Desk {
             return Err(DeskError::OwnPayout);
         }
         let needed = self.options.approvals.needed(payout.request.token, payout.request.amount);
-        let given = self.store.approvals(&[id]).await?;
-        let approvals = u32::try_from(given.len()).unwrap_or(u32::MAX);
-        let is_repeated = given.iter().any(|approval| approval.approver == approver);
+        let given = Approvals::of(&self.ledger, &[id]).await?;
+        let approvals = given.count(&payout, &self.options).len();
+        let is_repeated = given.is_by(id, approver);
+        // More may be needed by now, or some no longer count.
+        let is_short = payout.state == PayoutState::Approved && approvals < needed;
         // Whoever has approved it is told how it stands, not that it is too late.
-        if payout.state != PayoutState::PendingRisk && !is_repeated {
+        if payout.state != PayoutState::PendingRisk && !is_short && !is_repeated {
             return Err(DeskError::NotPending(payout.state));
         }
         Ok(Standing { payout, approvals, needed, is_repeated })
@@ -65,8 +69,8 @@ impl Desk {
 
     async fn try_approve(&self, id: PayoutId, approver: &str) -> Result<Approved, DeskError> {
         let Standing { payout, approvals, needed, is_repeated } = self.standing(id, approver).await?;
-        let is_open = payout.state == PayoutState::PendingRisk;
-        if !is_open || (is_repeated && approvals < needed) {
+        let is_pending = payout.state == PayoutState::PendingRisk;
+        if is_repeated && (approvals < needed || !is_pending) {
             return Ok(Approved { payout, approvals, needed });
         }
         // What was taken out of the configuration has no limits any more, and is not paid.
@@ -76,16 +80,16 @@ impl Desk {
         let approvals = if is_repeated {
             approvals
         } else {
-            let code = self.key.vouch(id, &payout.request, approver, now);
-            let approval = Approval { payout: id, approver: approver.to_owned(), at: now, code };
+            let mac = B256::ZERO;
+            let approval = Approval { payout: id, approver: approver.to_owned(), at: now, mac };
             page.write_last(Write::Pay(PayWrite::Approvals(vec![approval])));
             approvals + 1
         };
         page.note("payout.approval", id, json!({"approvals": approvals, "needed": needed}));
-        let after =
-            if approvals < needed { payout.touched(now) } else { self.decided(&mut page, &payout).await? };
+        let is_decided = is_pending && approvals >= needed;
+        let after = if is_decided { self.decided(&mut page, &payout).await? } else { payout.touched(now) };
         page.payout(Some(&payout), after.clone());
-        counted::commit(&*self.store, page.into_commit()).await?;
+        counted::commit(&self.ledger, page.into_commit()).await?;
         Ok(Approved { payout: after, approvals, needed })
     }
 

@@ -8,6 +8,7 @@ use windlass_core::payout::desk::{Created, DeskError, MAX_ASKED};
 use windlass_core::payout::ledger::Payout;
 use windlass_core::payout::request::{IdempotencyKey, PayoutId, PayoutRequest};
 use windlass_core::payout::risk::RiskVerdict;
+use windlass_core::payout::store::Payouts;
 
 use super::{Desk, decide};
 use crate::pay::counted;
@@ -68,7 +69,7 @@ impl Desk {
             }
         }
         if !new.is_empty() {
-            counted::commit(&*self.store, page.into_commit()).await?;
+            counted::commit(&self.ledger, page.into_commit()).await?;
         }
         let mut created = Vec::with_capacity(asked.len());
         for request in asked {
@@ -85,7 +86,7 @@ impl Desk {
         asked: &[PayoutRequest],
     ) -> Result<BTreeMap<IdempotencyKey, Payout>, DeskError> {
         let keys: Vec<IdempotencyKey> = asked.iter().map(|request| request.key.clone()).collect();
-        let known = self.store.payouts_of_keys(&keys).await?;
+        let known = self.ledger.payouts_of_keys(&keys).await?;
         let known: BTreeMap<_, _> =
             known.into_iter().map(|payout| (payout.request.key.clone(), payout)).collect();
         for request in asked {

@@ -13,17 +13,18 @@ use std::sync::Arc;
 
 use windlass_core::error::StoreError;
 use windlass_core::name::NameError;
-use windlass_core::payout::audit::AuditKey;
 use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::desk::DeskError;
 use windlass_core::payout::ledger::{Budget, BudgetKey, Payout};
 use windlass_core::payout::request::{PayoutId, PayoutRequest};
 use windlass_core::payout::risk::{Candidate, RiskFacts, RiskVerdict};
+use windlass_core::payout::store::Payouts;
 use windlass_core::store::Store;
 use windlass_core::time::Timestamp;
 
 pub use self::vault_desk::VaultDesk;
 
+use super::ledger::Ledger;
 use super::names::PayNames;
 use super::options::PayOptions;
 use super::page::Clerk;
@@ -34,10 +35,10 @@ const MAX_TRIES: u32 = 50;
 /// The desk of one vault.
 #[derive(Clone)]
 pub struct Desk {
+    ledger: Arc<Ledger>,
     store: Arc<dyn Store>,
     options: Arc<PayOptions>,
     names: PayNames,
-    key: AuditKey,
     random: Arc<dyn Fn() -> u128 + Send + Sync>,
 }
 
@@ -63,23 +64,23 @@ pub(crate) use decide;
 impl Desk {
     /// The desk of a vault. `random` tells payouts of one millisecond apart.
     pub fn new(
-        store: Arc<dyn Store>,
+        ledger: Arc<Ledger>,
         options: Arc<PayOptions>,
-        key: AuditKey,
         random: Arc<dyn Fn() -> u128 + Send + Sync>,
     ) -> Result<Self, NameError> {
         let names = PayNames::new(options.vault)?;
-        Ok(Self { store, options, names, key, random })
+        let store = Arc::clone(ledger.store());
+        Ok(Self { ledger, store, options, names, random })
     }
 
     fn clerk(&self, actor: &str) -> Clerk {
-        Clerk { actor: actor.into(), partition: self.names.partition.clone(), key: self.key.clone() }
+        Clerk { actor: actor.into(), partition: self.names.partition.clone(), key: self.ledger.key().clone() }
     }
 
     /// A payout of this vault. Another's is not for this desk to decide about: other rules
     /// hold for it, and other accounts sign.
     async fn find(&self, id: PayoutId) -> Result<Payout, DeskError> {
-        let payout = self.store.payouts(&[id]).await?.pop().ok_or(DeskError::NotFound(id))?;
+        let payout = self.ledger.payouts(&[id]).await?.pop().ok_or(DeskError::NotFound(id))?;
         if payout.request.vault != self.options.vault {
             return Err(DeskError::OtherVault(payout.request.vault));
         }
@@ -88,7 +89,7 @@ impl Desk {
 
     /// The day's sums that a payout counts against: of everybody, and of its recipient.
     async fn budgets(&self, request: &PayoutRequest, day: UtcDay) -> Result<[Budget; 2], DeskError> {
-        budgets(&*self.store, request, day).await.map_err(Into::into)
+        budgets(&self.ledger, request, day).await.map_err(Into::into)
     }
 
     /// Whether a payout may be made, with what the day holds besides it.
@@ -103,7 +104,7 @@ impl Desk {
             now,
             day_total: budgets[0].total,
             recipient_total: budgets[1].total,
-            is_known_recipient: self.store.has_paid(request.vault, request.to).await?,
+            is_known_recipient: self.ledger.paid_to(request.vault, request.to).await?.is_some(),
         };
         Ok(self.options.rules.check(&candidate(payout), &facts))
     }
@@ -117,11 +118,11 @@ pub(super) fn candidate(payout: &Payout) -> Candidate {
 
 /// The day's sums that a payout counts against: of everybody, and of its recipient.
 pub(super) async fn budgets(
-    store: &dyn Store,
+    ledger: &Ledger,
     request: &PayoutRequest,
     day: UtcDay,
 ) -> Result<[Budget; 2], StoreError> {
     let key = |to| BudgetKey { vault: request.vault, token: request.token, day, to };
-    let found = store.budgets(&[key(None), key(Some(request.to))]).await?;
+    let found = ledger.budgets(&[key(None), key(Some(request.to))]).await?;
     <[Budget; 2]>::try_from(found).map_err(|_| StoreError::Other("two budgets were asked for".to_owned()))
 }

@@ -38,7 +38,7 @@ impl Desk {
         }
         let rejected = payout.rejected(reason, now)?;
         page.payout(Some(&payout), rejected.clone());
-        counted::commit(&*self.store, page.into_commit()).await?;
+        counted::commit(&self.ledger, page.into_commit()).await?;
         Ok(rejected)
     }
 }

@@ -4,7 +4,7 @@ use windlass_core::payout::desk::{Created, DeskError};
 use windlass_core::payout::ledger::IntentState;
 use windlass_core::payout::request::{IdempotencyKey, PayoutId, PayoutRequest};
 use windlass_core::payout::state::PayoutState;
-use windlass_core::payout::store::PayoutQuery;
+use windlass_core::payout::store::{PayoutQuery, Payouts};
 use windlass_core::payout::vault::answer::VaultStatus;
 
 use super::{Desk, decide};
@@ -52,7 +52,7 @@ impl Desk {
             return Err(DeskError::MightBePaid("it says that it has paid it".to_owned()));
         }
         let query = PayoutQuery { retry_of: Some(id), limit: 1, ..PayoutQuery::default() };
-        if let Some(retry) = self.store.list_payouts(&query).await?.pop()
+        if let Some(retry) = self.ledger.list_payouts(&query).await?.pop()
             && retry.request.key != key
         {
             return Err(DeskError::RetriedAlready(retry.id));
@@ -60,7 +60,7 @@ impl Desk {
         if let Some(hold) = old.hold {
             return Err(DeskError::MightBePaid(hold.reason));
         }
-        for intent in self.store.intents_of(id).await? {
+        for intent in self.ledger.intents_of(id).await? {
             if matches!(intent.state, IntentState::Open | IntentState::Mined) {
                 let told = format!("transaction {} is {}", intent.id, intent.state.as_str());
                 return Err(DeskError::MightBePaid(told));

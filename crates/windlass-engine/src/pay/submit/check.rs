@@ -4,16 +4,17 @@ use std::collections::{BTreeSet, HashMap};
 
 use windlass_core::chain::{B256, U256};
 use windlass_core::payout::day::UtcDay;
-use windlass_core::payout::ledger::{Approval, Budget, BudgetKey, DEVELOPMENT, Inclusion, Payout};
+use windlass_core::payout::ledger::{Budget, BudgetKey, Inclusion, Payout};
 use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::risk::{RiskFacts, RiskVerdict};
 use windlass_core::payout::state::PayoutState;
-use windlass_core::payout::store::MAX_PAYOUT_PAGE;
+use windlass_core::payout::store::{MAX_PAYOUT_PAGE, Payouts};
 use windlass_core::payout::vault::answer::{VaultRecord, VaultStatus};
 use windlass_core::reader::BlockTag;
 use windlass_core::time::Timestamp;
 
 use super::{Submitter, Taken};
+use crate::pay::approvals::Approvals;
 use crate::pay::desk::candidate;
 use crate::pay::error::PayError;
 use crate::pay::payer::Sight;
@@ -117,7 +118,8 @@ impl Submitter {
         }
         let ids: Vec<B256> = asked.iter().map(|taken| taken.payout.request.request_id()).collect();
         self.load_budgets(&mut checked, &asked).await?;
-        let approvals = self.approvals(&asked).await?;
+        let payouts: Vec<PayoutId> = asked.iter().map(|taken| taken.payout.id).collect();
+        let approvals = Approvals::of(&self.payer.ledger, &payouts).await?;
         let sight = self.payer.sight().await?;
         let records = self.payer.records(&ids, BlockTag::Number(sight.latest.number)).await?;
         for (taken, record) in asked.into_iter().zip(records) {
@@ -144,27 +146,12 @@ impl Submitter {
         Ok(checked)
     }
 
-    async fn approvals(&self, asked: &[Taken]) -> Result<Vec<Approval>, PayError> {
-        let ids: Vec<PayoutId> = asked.iter().map(|taken| taken.payout.id).collect();
-        Ok(if ids.is_empty() { Vec::new() } else { self.payer.store.approvals(&ids).await? })
-    }
-
     /// Why too few have approved a payout, as far as this process can tell: its own
-    /// configuration says how many it takes, and each has to be vouched for with its own key,
-    /// for this recipient, token and amount. A row in a database proves nothing by itself.
-    fn unapproved(&self, payout: &Payout, approvals: &[Approval]) -> Option<Fate> {
+    /// configuration says how many it takes.
+    fn unapproved(&self, payout: &Payout, approvals: &Approvals) -> Option<Fate> {
         let options = &self.payer.options;
         let needed = options.approvals.needed(payout.request.token, payout.request.amount);
-        let counts = |approval: &&Approval| {
-            let is_somebody = options.is_development || !approval.approver.starts_with(DEVELOPMENT);
-            let is_own = approval.approver == payout.created_by;
-            is_somebody && !is_own && self.payer.clerk.key.vouches(&payout.request, approval)
-        };
-        let first = approvals.partition_point(|approval| approval.payout < payout.id);
-        let own = approvals[first..].iter().take_while(|approval| approval.payout == payout.id);
-        let valid = u32::try_from(own.filter(counts).count()).unwrap_or(u32::MAX);
-        (valid < needed)
-            .then(|| Fate::wait(format!("{valid} approvals can be vouched for here, and it takes {needed}")))
+        approvals.count(payout, options).shortage(needed).map(Fate::wait)
     }
 
     /// Every sum that may be asked for, in few questions.
@@ -178,7 +165,7 @@ impl Submitter {
             .collect();
         let wanted: Vec<BudgetKey> = wanted.into_iter().collect();
         for part in wanted.chunks(MAX_PAYOUT_PAGE as usize) {
-            let found = self.payer.store.budgets(part).await?;
+            let found = self.payer.ledger.budgets(part).await?;
             checked.budgets.known.extend(found.into_iter().map(|budget| (budget.key, budget)));
         }
         Ok(())
@@ -189,7 +176,7 @@ impl Submitter {
         Ok(match (payout.state, payout.intent) {
             (PayoutState::Approved, _) => None,
             (PayoutState::Submitted, Some(intent)) => {
-                let intent = self.payer.store.intent(intent).await?;
+                let intent = self.payer.ledger.intent(intent).await?;
                 intent.is_none_or(|intent| intent.state.is_live()).then_some(Fate::Over)
             }
             _ => Some(Fate::Over),
@@ -238,7 +225,7 @@ impl Submitter {
         let [day_total, recipient_total] =
             keys(payout, today).map(|key| checked.budgets.tentative(key).saturating_sub(own));
         let is_known_recipient = rules.new_recipient_hold.is_zero()
-            || self.payer.store.has_paid(payout.request.vault, payout.request.to).await?;
+            || self.payer.ledger.paid_to(payout.request.vault, payout.request.to).await?.is_some();
         let facts = RiskFacts { now, day_total, recipient_total, is_known_recipient };
         match rules.check(&candidate(payout), &facts) {
             RiskVerdict::Passes => {

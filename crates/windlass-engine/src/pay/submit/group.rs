@@ -5,6 +5,7 @@
 
 use windlass_core::chain::{Address, Bytes, U256};
 use windlass_core::payout::state::PayoutState;
+use windlass_core::payout::store::Payouts;
 use windlass_core::payout::submit::{Call, CallOutcome};
 use windlass_core::payout::vault::approval::{Approval, digest};
 use windlass_core::payout::vault::calldata::{self, BatchError, VaultPayout};
@@ -99,7 +100,7 @@ impl Submitter {
         checked: &mut Checked,
     ) -> Result<Vec<Item>, PayError> {
         let payable = self.payer.payable(token).await?;
-        let on_its_way = self.payer.store.open_total(self.payer.options.vault, token).await?;
+        let on_its_way = self.payer.ledger.open_total(self.payer.options.vault, token).await?;
         // What is to be signed anew counts as on its way already.
         let own = items.iter().filter(|item| item.taken.payout.state == PayoutState::Submitted);
         let own = own.fold(U256::ZERO, |sum, item| sum.saturating_add(item.taken.payout.request.amount));

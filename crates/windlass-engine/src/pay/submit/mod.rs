@@ -21,7 +21,7 @@ use windlass_core::payout::ledger::{PayWrite, Payout, SignerRow};
 use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::signer::Signer;
 use windlass_core::payout::state::PayoutState;
-use windlass_core::payout::store::MAX_PAYOUT_PAGE;
+use windlass_core::payout::store::{MAX_PAYOUT_PAGE, Payouts};
 use windlass_core::payout::submit::NonceTag;
 use windlass_core::reader::BlockTag;
 use windlass_core::time::Timestamp;
@@ -76,6 +76,12 @@ pub struct Submitter {
 /// A payout that was taken up, and the right to finish its job.
 struct Taken {
     payout: Payout,
+    ticket: JobTicket,
+}
+
+/// A payout whose row was refused, or is not there, and the right to finish its job.
+struct Unusable {
+    id: PayoutId,
     ticket: JobTicket,
 }
 
@@ -138,7 +144,7 @@ impl Submitter {
     async fn account(&self, lease: &Lease) -> Result<Option<SignerRow>, PayError> {
         let payer = &self.payer;
         let (chain, address) = (payer.options.vault.chain, self.signer.address());
-        if let Some(row) = payer.store.signer(chain, address).await? {
+        if let Some(row) = payer.ledger.signer(chain, address).await? {
             return Ok(Some(row));
         }
         let last_final = BlockTag::Number(payer.sight().await?.last_final);
@@ -156,7 +162,7 @@ impl Submitter {
         let mut page = payer.page();
         page.write(Write::Pay(PayWrite::Signer(row.clone())));
         page.note("signer.begun", address, json!({"next_nonce": row.next_nonce}));
-        counted::commit(&*payer.store, page.into_commit().under_lease(lease)).await?;
+        counted::commit(&payer.ledger, page.into_commit().under_lease(lease)).await?;
         Ok(Some(row))
     }
 
@@ -172,7 +178,7 @@ impl Submitter {
         let mut page = self.payer.page();
         let detail = json!({"used": used, "next_nonce": row.next_nonce});
         page.halted(row.halted(Some(why), now), detail);
-        counted::commit(&*self.payer.store, page.into_commit().under_lease(lease)).await?;
+        counted::commit(&self.payer.ledger, page.into_commit().under_lease(lease)).await?;
         Ok(Submitted::Halted)
     }
 
@@ -183,7 +189,13 @@ impl Submitter {
         room: u64,
         jobs: Vec<ClaimedJob>,
     ) -> Result<Submitted, PayError> {
-        let taken = self.take_up(jobs).await?;
+        let (taken, unusable) = self.take_up(jobs).await?;
+        if !unusable.is_empty() {
+            self.put_off(lease, &unusable).await?;
+        }
+        if taken.is_empty() {
+            return Ok(Submitted::Worked { transactions: 0, payouts: 0, held: unusable.len(), ended: 0 });
+        }
         let checked = self.check(taken).await?;
         let grouped = self.group(checked).await?;
         let (held, ended) = grouped.counts();
@@ -192,26 +204,42 @@ impl Submitter {
     }
 
     /// Loads what was claimed. What comes of a claim is told together with it.
-    async fn take_up(&self, jobs: Vec<ClaimedJob>) -> Result<Vec<Taken>, PayError> {
+    /// A payout that cannot be used waits, and holds up no other.
+    async fn take_up(&self, jobs: Vec<ClaimedJob>) -> Result<(Vec<Taken>, Vec<Unusable>), PayError> {
         let mut ids = Vec::with_capacity(jobs.len());
         for job in &jobs {
-            let id: PayoutId =
-                job.key.as_str().parse().map_err(|error| PayError::strange(&job.queue, error))?;
-            ids.push((id, job.ticket));
+            match job.key.as_str().parse::<PayoutId>() {
+                Ok(id) => ids.push((id, job.ticket)),
+                Err(error) => self.payer.discard(job, &error).await?,
+            }
         }
         let wanted: Vec<PayoutId> = ids.iter().map(|(id, _)| *id).collect();
-        let payouts = self.payer.store.payouts(&wanted).await?;
-        let mut taken = Vec::with_capacity(ids.len());
+        let payouts = self.payer.ledger.check_payouts(&wanted).await?.rows;
+        let (mut taken, mut unusable) = (Vec::with_capacity(ids.len()), Vec::new());
         for (id, ticket) in ids {
-            let found = payouts.binary_search_by_key(&id, |payout| payout.id);
-            let payout = found.map(|at| payouts[at].clone());
-            let payout =
-                payout.map_err(|_| PayError::strange(id, "a job stands for it, and it is not there"))?;
-            taken.push(Taken { payout, ticket });
+            match payouts.binary_search_by_key(&id, |payout| payout.id) {
+                Ok(at) => taken.push(Taken { payout: payouts[at].clone(), ticket }),
+                // The ledger has said why; it may be mended.
+                Err(_) => unusable.push(Unusable { id, ticket }),
+            }
         }
         // The oldest first, in whatever order their lanes came.
         taken.sort_by_key(|taken| taken.payout.id);
-        Ok(taken)
+        Ok((taken, unusable))
+    }
+
+    /// Payouts whose rows cannot be used are looked at again later.
+    async fn put_off(&self, lease: &Lease, unusable: &[Unusable]) -> Result<(), PayError> {
+        let again = self.payer.store.now().await?.after(self.payer.options.hold_interval);
+        let mut page = self.payer.page();
+        for Unusable { id, ticket } in unusable {
+            page.write(Write::CompleteJob(*ticket));
+            let job = NewJob::new(self.payer.names.submit.clone(), PayNames::payout_lane(*id)?, "{}");
+            page.job(NewJob { not_before: Some(again), ..job });
+        }
+        let commit = unusable.iter().fold(page.into_commit(), |commit, one| commit.under_job(one.ticket));
+        counted::commit(&self.payer.ledger, commit.under_lease(lease)).await?;
+        Ok(())
     }
 
     /// Writes what became of a payout that is not sent now.

@@ -3,6 +3,7 @@
 use futures_util::{StreamExt, stream};
 use serde_json::json;
 use windlass_core::payout::ledger::{Attempt, IntentId};
+use windlass_core::payout::store::Payouts;
 use windlass_core::payout::submit::SendAnswer;
 
 use super::Submitter;
@@ -22,7 +23,7 @@ impl Submitter {
         }
         let payer = &self.payer;
         let sending = intents.iter().map(|intent| async move {
-            let attempts = payer.store.attempts(*intent).await?;
+            let attempts = payer.ledger.attempts(*intent).await?;
             let Some(attempt) = attempts.last() else {
                 return Err(PayError::strange(intent, "it was never signed"));
             };
@@ -34,7 +35,7 @@ impl Submitter {
             let (intent, number, answers) = answer?;
             page.note("attempt.sent", intent, json!({"number": number, "answers": words(&answers)}));
         }
-        counted::commit(&*payer.store, page.into_commit().relaxed()).await?;
+        counted::commit(&payer.ledger, page.into_commit().relaxed()).await?;
         Ok(())
     }
 }

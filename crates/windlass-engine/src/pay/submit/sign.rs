@@ -2,7 +2,7 @@
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
-use windlass_core::chain::Bytes;
+use windlass_core::chain::{B256, Bytes};
 use windlass_core::commit::Write;
 use windlass_core::job::NewJob;
 use windlass_core::lease::Lease;
@@ -161,6 +161,7 @@ impl Submitter {
                 attempts: 1,
                 signed_at_block: block,
                 inclusion: None,
+                mac: B256::ZERO,
             };
             let attempt =
                 Attempt { intent: id, number: 1, hash: signed.hash, fees, raw: signed.raw, created_at: now };
@@ -211,7 +212,7 @@ impl Submitter {
             jobs.into_iter().for_each(|job| page.job(job));
         }
         let commit = tickets.into_iter().fold(page.into_commit(), |commit, ticket| commit.under_job(ticket));
-        counted::commit(&*payer.store, commit.under_lease(lease)).await?;
+        counted::commit(&payer.ledger, commit.under_lease(lease)).await?;
         Ok(())
     }
 }

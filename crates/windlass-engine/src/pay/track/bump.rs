@@ -1,8 +1,9 @@
 //! Offering more for a transaction that nobody mines.
 
 use windlass_core::payout::fees::OverCap;
-use windlass_core::payout::ledger::{Attempt, Intent};
+use windlass_core::payout::ledger::{Attempt, Intent, Payout};
 use windlass_core::payout::transaction::Transaction;
+use windlass_core::payout::vault::calldata::{VaultPayout, pays_exactly};
 
 use super::step::Step;
 use crate::pay::error::PayError;
@@ -25,7 +26,7 @@ impl Payer {
         if sight.latest.number < patience_ends {
             return step;
         }
-        match self.bumped(&intent, last).await {
+        match self.bumped(&intent, step.payouts(), last).await {
             Ok(Bumped::Signed(attempt)) => step.bump = Some(attempt),
             Ok(Bumped::OverCap(over)) => step.hold = Some(over.to_string()),
             Ok(Bumped::NoKey) => {}
@@ -37,7 +38,8 @@ impl Payer {
         step
     }
 
-    async fn bumped(&self, intent: &Intent, last: &Attempt) -> Result<Bumped, PayError> {
+    async fn bumped(&self, intent: &Intent, payouts: &[Payout], last: &Attempt) -> Result<Bumped, PayError> {
+        derived(intent, payouts)?;
         // Without its key it can only be sent as it is.
         let Some(signer) = self.signer_of(intent.id.signer) else { return Ok(Bumped::NoKey) };
         let market = self.chain.gas_fees().await?;
@@ -64,4 +66,23 @@ impl Payer {
             created_at: self.store.now().await?,
         }))
     }
+}
+
+/// Refuses to sign a transaction that is not the payment of its payouts, as they stand: what is
+/// stored of it is not enough.
+fn derived(intent: &Intent, payouts: &[Payout]) -> Result<(), PayError> {
+    let mut items = Vec::with_capacity(payouts.len());
+    for id in &intent.payouts {
+        let payout = payouts.iter().find(|payout| payout.id == *id);
+        let payout = payout.ok_or_else(|| PayError::strange(intent.id, "it pays what is not there"))?;
+        let (vault, is_its) = (payout.request.vault, payout.intent == Some(intent.id));
+        if (vault.chain, vault.address) != (intent.id.chain, intent.to) || !is_its {
+            return Err(PayError::strange(intent.id, format!("it does not pay payout {id}")));
+        }
+        items.push(VaultPayout::from(&payout.request));
+    }
+    if !pays_exactly(&intent.data, &items) {
+        return Err(PayError::strange(intent.id, "its call is not the payment of its payouts"));
+    }
+    Ok(())
 }

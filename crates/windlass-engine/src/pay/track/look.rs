@@ -2,6 +2,7 @@
 
 use windlass_core::chain::B256;
 use windlass_core::payout::ledger::{Attempt, Inclusion, Intent, IntentId, IntentState, Payout};
+use windlass_core::payout::store::Payouts;
 use windlass_core::payout::submit::NonceTag;
 use windlass_core::payout::vault::answer::{VaultRecord, VaultStatus};
 use windlass_core::reader::BlockTag;
@@ -14,17 +15,17 @@ use crate::pay::payer::{Payer, Sight};
 impl Payer {
     /// Looks at a transaction and decides what follows.
     pub(super) async fn look(&self, sight: &Sight, id: IntentId) -> Result<Step, PayError> {
-        let intent = self.store.intent(id).await?;
+        let intent = self.ledger.intent(id).await?;
         let intent =
             intent.ok_or_else(|| PayError::strange(id, "a job stands for it, and it is not there"))?;
         if intent.state != IntentState::Open {
             return Ok(Step::over());
         }
-        let payouts = self.store.payouts(&intent.payouts).await?;
+        let payouts = self.ledger.payouts(&intent.payouts).await?;
         if payouts.len() != intent.payouts.len() {
             return Err(PayError::strange(id, "it pays what is not there"));
         }
-        let attempts = self.store.attempts(id).await?;
+        let attempts = self.ledger.attempts_of(&intent).await?;
         let evidence = self.evidence(sight, &intent, &attempts, &payouts).await?;
         let decision = decide(sight.into(), &intent, &payouts, &evidence);
         Ok(self.with_bump(sight, Step::of(intent, payouts, decision), &attempts).await)

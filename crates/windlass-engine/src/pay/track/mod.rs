@@ -17,6 +17,7 @@ use windlass_core::commit::Write;
 use windlass_core::error::{RetryAdvice, StoreError};
 use windlass_core::job::{ClaimedJob, JobTicket, NewJob};
 use windlass_core::payout::ledger::{Attempt, IntentId};
+use windlass_core::payout::store::Payouts;
 use windlass_core::time::Timestamp;
 
 use self::step::Step;
@@ -92,7 +93,13 @@ impl Tracker {
     async fn look_at(&mut self, jobs: Vec<ClaimedJob>) -> Result<Tracked, PayError> {
         let payer = self.payer.clone();
         let sight = payer.sight().await?;
-        let followed: Vec<Followed> = jobs.iter().map(followed).collect::<Result<_, _>>()?;
+        let mut followed = Vec::with_capacity(jobs.len());
+        for job in &jobs {
+            match job.key.as_str().parse::<IntentId>() {
+                Ok(intent) => followed.push(Followed { intent, ticket: job.ticket }),
+                Err(error) => payer.discard(job, &error).await?,
+            }
+        }
         let looks = stream::iter(followed).map(|followed| {
             let (payer, sight) = (&payer, &sight);
             async move {
@@ -158,7 +165,7 @@ impl Tracker {
         let commit =
             steps.iter().fold(page.into_commit(), |commit, (followed, _)| commit.under_job(followed.ticket));
         let commit = if is_news { commit } else { commit.relaxed() };
-        counted::commit(&*payer.store, commit).await?;
+        counted::commit(&payer.ledger, commit).await?;
         Ok(())
     }
 
@@ -186,7 +193,7 @@ impl Tracker {
         let sending = stream::iter(due).map(|intent| {
             let payer = &payer;
             async move {
-                let attempt: Option<Attempt> = payer.store.attempts(intent).await?.pop();
+                let attempt: Option<Attempt> = payer.ledger.attempts(intent).await?.pop();
                 let attempt = attempt.ok_or_else(|| PayError::strange(intent, "it was never signed"))?;
                 let answers = payer.send(&attempt).await;
                 Ok::<_, PayError>((intent, attempt.number, words(&answers)))
@@ -204,15 +211,10 @@ impl Tracker {
             }
         }
         if is_news {
-            counted::commit(&*payer.store, page.into_commit().relaxed()).await?;
+            counted::commit(&payer.ledger, page.into_commit().relaxed()).await?;
         }
         Ok(())
     }
-}
-
-fn followed(job: &ClaimedJob) -> Result<Followed, PayError> {
-    let intent = job.key.as_str().parse().map_err(|error| PayError::strange(&job.queue, error))?;
-    Ok(Followed { intent, ticket: job.ticket })
 }
 
 impl Paced for Tracker {

@@ -100,7 +100,7 @@ impl Next {
 /// Gives back what a day holds for a payout that will not be made.
 async fn free(payer: &Payer, page: &mut Page, payout: &Payout) -> Result<(), PayError> {
     let Some(day) = payout.budget_day else { return Ok(()) };
-    for budget in budgets(&*payer.store, &payout.request, day).await? {
+    for budget in budgets(&payer.ledger, &payout.request, day).await? {
         let budget = page.planned(budget);
         page.budget(budget.without(payout.request.amount));
     }

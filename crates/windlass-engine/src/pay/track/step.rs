@@ -3,6 +3,7 @@
 use serde_json::json;
 use windlass_core::commit::Write;
 use windlass_core::payout::ledger::{Attempt, Intent, IntentState, PayWrite, Payout};
+use windlass_core::payout::store::Payouts;
 use windlass_core::time::Timestamp;
 
 use super::decide::Decision;
@@ -57,6 +58,11 @@ impl Step {
     pub(super) fn next(&self) -> Option<&Intent> {
         let is_next = self.decided.as_ref().is_some_and(|decided| decided.decision.is_next);
         self.waiting().filter(|_| is_next)
+    }
+
+    /// What the transaction pays.
+    pub(super) fn payouts(&self) -> &[Payout] {
+        self.decided.as_ref().map_or(&[], |decided| &decided.payouts)
     }
 
     pub(super) const fn is_followed_on(&self) -> bool {
@@ -124,7 +130,7 @@ fn write_intent(page: &mut Page, row: Intent, decision: &Decision, now: Timestam
 /// Somebody else has sent with this key: nothing is signed any more until a person decides.
 async fn halt(payer: &Payer, page: &mut Page, intent: &Intent, now: Timestamp) -> Result<(), PayError> {
     let id = intent.id;
-    let Some(signer) = payer.store.signer(id.chain, id.signer).await? else { return Ok(()) };
+    let Some(signer) = payer.ledger.signer(id.chain, id.signer).await? else { return Ok(()) };
     if signer.halted.is_some() {
         return Ok(());
     }

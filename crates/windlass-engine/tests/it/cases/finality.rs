@@ -40,6 +40,9 @@ async fn where_a_chain_stands_is_told_by_tag_or_by_depth() {
     reader.forget(&[15]);
     let sight = stands(Finality::Finalized).await.expect("it is told");
     assert_eq!(sight.finalized.number, 0, "where nothing is known to be final, the first block is");
+    reader.forget(&(0..=15).collect::<Vec<u64>>());
+    let sight = stands(Finality::Finalized).await.expect("it is told");
+    assert_eq!(sight.finalized.number, 16, "a chain need not begin at block 0");
     reader.set_down(true);
     let error = stands(Finality::Finalized).await.expect_err("it is down");
     assert_eq!(error.kind, ChainErrorKind::Unreachable);

@@ -23,6 +23,7 @@ use windlass_core::reader::{BlockTag, ChainReader, LogSpan};
 use windlass_core::store::Store;
 use windlass_devnet::chain::{DevAccount, dev_accounts};
 use windlass_engine::pay::desk::Desk;
+use windlass_engine::pay::ledger::Ledger;
 use windlass_engine::pay::options::{Confirmation, PayOptions};
 use windlass_engine::pay::payer::{Payer, PayerParts};
 use windlass_engine::pay::submit::{Submitted, Submitter};
@@ -136,23 +137,28 @@ impl Stage {
     fn process(&self, name: &str, batch: usize) -> Process {
         let account: DevAccount = dev_accounts().swap_remove(1);
         let signer: Arc<dyn Signer> = Arc::new(DevSigner(account, Arc::new(Calm)));
+        let ledger = Ledger::new(self.store.clone(), AUDIT_KEY);
         let payer = Payer::new(PayerParts {
-            store: self.store.clone(),
+            ledger: ledger.clone(),
             chain: self.pool.clone(),
             signers: vec![signer.clone()],
             risk_signer: None,
-            audit_key: AUDIT_KEY,
             options: self.options(batch),
             owner: Owner::new(name).expect("a name"),
         });
         let payer = payer.expect("a payer");
-        Process { submitters: vec![Submitter::new(payer.clone(), signer)], tracker: Tracker::new(payer) }
+        Process {
+            ledger,
+            submitters: vec![Submitter::new(payer.clone(), signer)],
+            tracker: Tracker::new(payer),
+        }
     }
 
     async fn approved(&self, key: &str, amount: u64) -> PayoutId {
         let random = keccak256(key);
         let random = u128::from_be_bytes(random[..16].try_into().expect("sixteen"));
-        let desk = Desk::new(self.store.clone(), self.options(1), AUDIT_KEY, Arc::new(move || random));
+        let ledger = Ledger::new(self.store.clone(), AUDIT_KEY);
+        let desk = Desk::new(ledger, self.options(1), Arc::new(move || random));
         let desk = desk.expect("a desk");
         let request = PayoutRequest {
             vault: self.vault,

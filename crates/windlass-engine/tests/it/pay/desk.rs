@@ -13,6 +13,7 @@ use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::vault::answer::VaultStatus;
 use windlass_core::reader::{ChainError, ChainErrorKind};
 use windlass_engine::pay::desk::Desk;
+use windlass_engine::pay::ledger::Ledger;
 use windlass_engine::pay::submit::Submitted;
 
 use super::direct::ChainHook;
@@ -108,10 +109,13 @@ async fn an_approval_that_nobody_vouches_for_pays_nothing() {
     let world = World::new(Kind::Sqlite, |_| {}).await;
     let strange = AuditKey::new([7; 32]);
     let random = Arc::new(|| 4_711_u128);
-    let desk = Desk::new(world.store.clone(), world.options.clone(), strange, random).expect("a desk");
+    let desk = Desk::new(Ledger::new(world.store.clone(), strange), world.options.clone(), random);
+    let desk = desk.expect("a desk");
     let id = desk.create(&[world.request("invoice-1", 5)], "mallory").await.expect("asked")[0].payout.id;
     desk.approve(id, "boss").await.expect("approved, as far as the database knows");
-    assert_eq!(waits(&world, id).await, "0 approvals can be vouched for here, and it takes 1");
+    let mut process = world.process("one");
+    let refused = process.submitters[0].step().await.expect_err("nothing is signed");
+    assert_eq!(refused.to_string(), "the audit log is broken: entry 1 was altered, or inserted");
     assert_eq!(world.payments().await.len(), 0);
 }
 
@@ -122,7 +126,7 @@ async fn how_many_have_to_approve_is_up_to_whoever_signs() {
     let mut options = (*world.options).clone();
     options.approvals.others.insert(U256::ZERO, 2);
     world.options = Arc::new(options);
-    assert_eq!(waits(&world, id).await, "1 approvals can be vouched for here, and it takes 2");
+    assert_eq!(waits(&world, id).await, "1 valid approvals, and it takes 2");
 }
 
 #[tokio::test]
@@ -131,7 +135,7 @@ async fn who_approves_without_a_key_does_so_in_development_only() {
     let desk = world.desk();
     let id = desk.create(&[world.request("invoice-1", 5)], "asker").await.expect("asked")[0].payout.id;
     desk.approve(id, "development/approver").await.expect("approved");
-    assert_eq!(waits(&world, id).await, "0 approvals can be vouched for here, and it takes 1");
+    assert_eq!(waits(&world, id).await, "0 valid approvals, and it takes 1");
     let mut options = (*world.options).clone();
     options.is_development = true;
     world.options = Arc::new(options);

@@ -16,6 +16,7 @@ mod publish;
 mod restored;
 mod schedules;
 mod survive;
+mod tampering;
 mod tricks;
 mod trouble;
 mod worker;

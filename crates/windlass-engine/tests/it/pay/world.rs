@@ -27,6 +27,7 @@ use windlass_core::reader::{ChainError, ChainReader, LogSpan};
 use windlass_core::store::Store;
 use windlass_devnet::chain::{Chain, ChainOptions, DevAccount};
 use windlass_engine::pay::desk::Desk;
+use windlass_engine::pay::ledger::Ledger;
 use windlass_engine::pay::options::{Confirmation, PayOptions};
 use windlass_engine::pay::payer::{Payer, PayerParts};
 use windlass_engine::pay::resume::{ResumeError, resume};
@@ -104,6 +105,7 @@ pub(crate) struct World {
 
 /// Whoever pays: as much as one process has.
 pub(crate) struct Process {
+    pub(crate) ledger: Arc<Ledger>,
     pub(crate) submitters: Vec<Submitter>,
     pub(crate) tracker: Tracker,
 }
@@ -209,7 +211,7 @@ impl World {
     pub(crate) fn desk_of(&self, store: Arc<dyn Store>) -> Desk {
         let random = self.random.clone();
         let next = move || u128::from(random.fetch_add(1, Ordering::SeqCst));
-        Desk::new(store, self.options.clone(), AUDIT_KEY, Arc::new(next)).expect("a desk")
+        Desk::new(Ledger::new(store, AUDIT_KEY), self.options.clone(), Arc::new(next)).expect("a desk")
     }
 
     pub(crate) fn request(&self, key: &str, amount: u64) -> PayoutRequest {
@@ -265,24 +267,25 @@ impl World {
         } else {
             store
         };
+        let ledger = Ledger::new(store, AUDIT_KEY);
         let payer = Payer::new(PayerParts {
-            store,
+            ledger: ledger.clone(),
             chain: self.direct(hook.clone()),
             signers: signers.clone(),
             risk_signer: self.risk_key.map(key_of),
-            audit_key: AUDIT_KEY,
             options: self.options.clone(),
             owner: Owner::new(name).expect("a name"),
         });
         let payer = payer.expect("a payer");
         let submitters = signers.into_iter().map(|signer| Submitter::new(payer.clone(), signer)).collect();
-        Process { submitters, tracker: Tracker::new(payer) }
+        Process { ledger, submitters, tracker: Tracker::new(payer) }
     }
 
     /// A person lets a halted account sign again.
     pub(crate) async fn resume(&self, account: Address) -> Result<SignerRow, ResumeError> {
         let chain = self.direct(Arc::new(Calm));
-        resume(&self.store, &*chain, AUDIT_KEY, &self.options, account, "boss").await
+        let ledger = Ledger::new(self.store.clone(), AUDIT_KEY);
+        resume(&ledger, &*chain, &self.options, account, "boss").await
     }
 
     pub(crate) async fn payout(&self, id: PayoutId) -> Payout {

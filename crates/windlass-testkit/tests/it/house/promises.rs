@@ -32,8 +32,13 @@ fn foundry_tests_of(text: &str) -> Vec<String> {
 
 fn tests_of(path: &str, text: &str) -> Vec<String> {
     let mut names = Vec::new();
-    let mut under_test = false;
+    let (mut under_test, mut is_listed) = (false, false);
     for line in text.lines().map(str::trim) {
+        // A list of cases, each of which a macro makes a test of for either store.
+        is_listed = if is_listed { line != ");" } else { line == "on_both_stores!(" };
+        if let Some(case) = line.strip_suffix(',').filter(|_| is_listed) {
+            names.push(case.to_owned());
+        }
         let name =
             |from: &str| from.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
         let declared = line.split_once("fn ").map(|(_, after)| name(after));

@@ -1,5 +1,6 @@
 //! `windlass audit-log`: what was done with payouts, and whether that was tampered with.
 
+mod accept;
 mod head;
 mod list;
 mod verify;
@@ -17,12 +18,14 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Check every entry, and name the first that was altered, removed or inserted
+    /// Check every entry and every row that it names: states, approvals, keys, transactions
     Verify(verify::Args),
     /// List entries, oldest first
     List(list::Args),
     /// Print the log's end, to be kept elsewhere
     Head(head::Args),
+    /// Go on from the log as it stands, after a backup was restored
+    Accept(accept::Args),
 }
 
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
@@ -30,5 +33,6 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
         Verb::Verify(args) => verify::run(args, global).await,
         Verb::List(args) => list::run(args, global).await,
         Verb::Head(args) => head::run(args, global).await,
+        Verb::Accept(args) => accept::run(args, global).await,
     }
 }

@@ -1,19 +1,24 @@
 //! `windlass audit-log verify`
 
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde_json::json;
 use windlass_core::chain::B256;
 use windlass_core::code::Code;
 use windlass_core::payout::audit::{AuditFault, AuditHead, AuditKey};
-use windlass_core::payout::store::{AuditQuery, MAX_PAYOUT_PAGE};
 use windlass_core::store::Store;
+use windlass_engine::pay::audit_check;
+use windlass_engine::pay::head_file::HeadFile;
 
 use crate::cli::global::Global;
 use crate::compose::store::{self, Access};
 use crate::failure::Failure;
 use crate::output::{self, human};
 use crate::pay::options;
+
+/// How many rows that differ are shown; all of them with --json.
+const MAX_SHOWN: usize = 100;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -43,70 +48,76 @@ impl FromStr for PublishedHead {
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let loaded = global.load()?;
     let key = options::audit_key(&loaded.config)?;
+    let kept = options::head_file(&loaded.config, &key);
     let store = store::open(&loaded.config.database, Access::Look).await?;
-    let verified = verify(&*store, &key, args.head.map(|head| head.0)).await;
+    let verified = verify(&args, &store, &key, kept.as_ref()).await;
     store.close().await;
-    let head = match verified? {
-        Ok(head) => head,
-        Err(fault) => {
-            if args.json {
-                output::json(&json!({"is_whole": false, "fault": fault.to_string()}))?;
-            }
-            return Err(Failure::coded(Code::AuditBroken, format_args!("the audit log is broken: {fault}"))
-                .hint("compare with a backup; with another `pay.audit_key` than it was written with no entry fits"));
-        }
-    };
-    if args.json {
-        return Ok(output::json(&json!({"is_whole": true, "entries": head.seq, "head": head}))?);
-    }
-    let entries = human::count(head.seq.unsigned_abs());
-    output::print(&format!(
-        "{entries} entries, each as it was written; the head is {}:{}\n",
-        head.seq, head.mac
-    ))?;
-    if args.head.is_none() {
-        output::note(
-            "that nothing was cut off at the end shows only against a head that was kept elsewhere: --head",
-        );
-    }
-    Ok(())
+    verified
 }
 
-/// Follows the log from its first entry to the end that the store says it has.
 async fn verify(
-    store: &dyn Store,
+    args: &Args,
+    store: &Arc<dyn Store>,
     key: &AuditKey,
-    published: Option<AuditHead>,
-) -> Result<Result<AuditHead, AuditFault>, Failure> {
-    // Read first: what is written meanwhile comes behind it.
-    let end = store.audit_head().await?;
-    let mut head = AuditHead::default();
-    // Entries are counted from 1 on: what stands before was put there.
-    let mut after = i64::MIN;
-    loop {
-        let query = AuditQuery { subject: None, after, limit: MAX_PAYOUT_PAGE };
-        let rows = store.audit_rows(&query).await?;
-        for row in &rows {
-            after = row.seq;
-            if row.seq < 1 {
-                return Ok(Err(AuditFault::Altered(row.seq)));
+    file: Option<&HeadFile>,
+) -> Result<(), Failure> {
+    let kept = match (args.head, file) {
+        (Some(head), _) => Some(head.0),
+        (None, Some(file)) => file.read().map_err(|error| unreadable(file, &error))?,
+        (None, None) => None,
+    };
+    let named = match audit_check::follow(store, key, kept).await? {
+        Ok(named) => named,
+        Err(fault) => {
+            if args.json {
+                output::json(&json!({"is_whole": false, "fault": fault.to_string(), "rows": []}))?;
             }
-            let checked = key.follow(head, row).and_then(|next| {
-                published.map_or(Ok(()), |published| published.check(row))?;
-                Ok(next)
-            });
-            match checked {
-                Ok(next) => head = next,
-                Err(fault) => return Ok(Err(fault)),
-            }
+            return Err(broken(fault));
         }
-        if rows.is_empty() {
-            break;
+    };
+    let head = named.head;
+    let compared = audit_check::compare(store, key, named).await?;
+    let differing: Vec<String> = compared.forgeries.iter().map(ToString::to_string).collect();
+    if args.json {
+        let is_whole = differing.is_empty();
+        output::json(&json!({
+            "is_whole": is_whole, "entries": head.seq, "head": head, "compared": compared.rows, "rows": differing,
+        }))?;
+    } else {
+        let (entries, rows) = (human::count(head.seq.unsigned_abs()), human::count(compared.rows));
+        output::print(&format!(
+            "{entries} entries, each as it was written; {rows} rows compared with them; the head is {}:{}\n",
+            head.seq, head.mac
+        ))?;
+        differing.iter().take(MAX_SHOWN).try_for_each(|line| output::print(&format!("  {line}\n")))?;
+        if kept.is_none() {
+            output::note(
+                "that nothing was cut off at the end shows only against a head that was kept elsewhere: --head",
+            );
         }
     }
-    if head.seq < end.seq {
-        return Ok(Err(AuditFault::Missing(head.seq + 1)));
+    match differing.len() {
+        0 => Ok(()),
+        count => {
+            let message = format!("{count} rows are not what the audit log says");
+            Err(Failure::coded(Code::RowForged, message)
+                .hint("somebody else has written to the database: put the rows back from a backup, then run this again"))
+        }
     }
-    let is_cut = published.is_some_and(|published| published.seq > head.seq);
-    Ok(if is_cut { Err(AuditFault::Cut(published.map_or(0, |head| head.seq))) } else { Ok(head) })
+}
+
+fn broken(fault: AuditFault) -> Failure {
+    let hint = match fault {
+        AuditFault::Cut(_) => {
+            "if a backup was restored on purpose: look at what was lost, then `windlass audit-log accept`"
+        }
+        _ => "compare with a backup; with another `pay.audit_key` than it was written with no entry fits",
+    };
+    Failure::coded(Code::AuditBroken, format_args!("the audit log is broken: {fault}")).hint(hint)
+}
+
+/// The file outside the database cannot be read.
+pub(super) fn unreadable(file: &HeadFile, error: &std::io::Error) -> Failure {
+    Failure::coded(Code::AuditBroken, format_args!("`{}` cannot be read: {error}", file.path().display()))
+        .hint("it is where the end of the audit log is kept: let this user read it, or correct `pay.audit_head`")
 }

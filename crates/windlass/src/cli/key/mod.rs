@@ -7,7 +7,7 @@ mod revoke;
 use clap::Subcommand;
 
 use windlass_core::payout::ledger::Role;
-use windlass_core::store::Store;
+use windlass_core::payout::store::Payouts;
 
 use super::global::Global;
 use crate::config::Config;
@@ -41,8 +41,8 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
 /// Who stands in the log. As long as there is no admin's key, whoever reaches the database
 /// and the log's key makes the first; from then on keys are an admin's to make, and who
 /// has lost them all says so.
-async fn actor(config: &Config, store: &dyn Store, is_recovery: bool) -> Result<String, Failure> {
-    let keys = store.list_api_keys().await?;
+async fn actor(config: &Config, ledger: &dyn Payouts, is_recovery: bool) -> Result<String, Failure> {
+    let keys = ledger.list_api_keys().await?;
     let has_admin = keys.iter().any(|key| key.role == Role::Admin && key.revoked_at.is_none());
     if !has_admin || is_recovery {
         let is_plain = |user: &String| user.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
@@ -51,7 +51,7 @@ async fn actor(config: &Config, store: &dyn Store, is_recovery: bool) -> Result<
         let recovery = if has_admin { "/recovery" } else { "" };
         return Ok(format!("cli/{user}{recovery}"));
     }
-    Caller::of(config, store).await?.may(Deed::Administer)
+    Caller::of(config, ledger).await?.may(Deed::Administer)
 }
 
 impl From<windlass_engine::pay::keyring::KeyringError> for Failure {

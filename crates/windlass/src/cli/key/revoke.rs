@@ -25,8 +25,9 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let store = store::open(&loaded.config.database, Access::Change).await?;
     let revoked = async {
         log_key::check(&*store, &audit_key).await?;
-        let actor = actor(&loaded.config, &*store, args.recover).await?;
-        let keyring = Keyring::new(store.clone(), audit_key, &actor).map_err(unnamed)?;
+        let ledger = options::ledger(&loaded.config, store.clone())?;
+        let actor = actor(&loaded.config, &*ledger, args.recover).await?;
+        let keyring = Keyring::new(ledger, &actor).map_err(unnamed)?;
         Ok::<_, Failure>(keyring.revoke(&args.name).await?)
     };
     let revoked = revoked.await;

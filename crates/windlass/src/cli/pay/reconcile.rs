@@ -46,7 +46,7 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
 async fn reconcile(session: &Session, is_whole: bool) -> Result<Reconciled, Failure> {
     session.paying.check().await?;
     let owner = Owner::new(session.actor.clone()).map_err(unnamed)?;
-    let auditor = session.paying.auditor(session.store.clone(), owner)?;
+    let auditor = session.paying.auditor(session.ledger.clone(), owner)?;
     Ok(auditor.reconcile(is_whole).await?)
 }
 

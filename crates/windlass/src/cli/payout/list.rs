@@ -8,6 +8,7 @@ use crate::cli::global::Global;
 use crate::compose::store::{self, Access};
 use crate::failure::Failure;
 use crate::output;
+use crate::pay::options;
 use crate::pay::session::Session;
 use crate::pay::tokens::Tokens;
 use crate::pay::view;
@@ -39,7 +40,11 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let store = store::open(&loaded.config.database, Access::Look).await?;
     let query =
         PayoutQuery { state: args.state, after: args.after, limit: args.limit, ..PayoutQuery::default() };
-    let payouts = store.list_payouts(&query).await;
+    let payouts = async {
+        let ledger = options::looked_at(&loaded.config, &store).await?;
+        Ok::<_, Failure>(ledger.list_payouts(&query).await?)
+    };
+    let payouts = payouts.await;
     store.close().await;
     let payouts = payouts?;
     if args.json {

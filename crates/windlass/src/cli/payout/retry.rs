@@ -2,6 +2,7 @@
 
 use windlass_core::payout::desk::{Created, DeskError};
 use windlass_core::payout::request::{PayoutId, PayoutRequest};
+use windlass_core::payout::store::Payouts;
 
 use super::create::key;
 use crate::cli::global::Global;
@@ -58,7 +59,7 @@ async fn retry(args: &Args, session: &Session) -> Result<Retried, Failure> {
     let text = match &args.key {
         Some(key) => key.clone(),
         None => {
-            let old = session.store.payouts(&[args.id]).await?.pop();
+            let old = session.ledger.payouts(&[args.id]).await?.pop();
             let old = old.ok_or(DeskError::NotFound(args.id))?;
             format!("{}-retry", old.request.key)
         }

@@ -43,12 +43,13 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
 
 async fn show(args: &Args, config: &Config, store: &Arc<dyn Store>) -> Result<(), Failure> {
     let options = options::read(config)?;
-    let payout = store.payouts(&[args.id]).await?.pop().ok_or_else(|| {
+    let ledger = options::looked_at(config, store).await?;
+    let payout = ledger.payouts(&[args.id]).await?.pop().ok_or_else(|| {
         Failure::coded(Code::PayoutMissing, format_args!("there is no payout {}", args.id))
             .hint("`windlass payout list` shows what there is")
     })?;
     let needed = options.approvals.needed(payout.request.token, payout.request.amount);
-    let view = PayoutView::read(&**store, &Tokens::of(config)?, payout, needed).await?;
+    let view = PayoutView::read(&*ledger, &Tokens::of(config)?, payout, needed).await?;
     if args.json {
         return Ok(output::json(&view)?);
     }

@@ -7,6 +7,7 @@ use windlass_core::money::Amount;
 use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::ledger::BudgetKey;
 use windlass_core::payout::risk::RiskVerdict;
+use windlass_core::payout::store::Payouts;
 
 use crate::cli::global::Global;
 use crate::cli::payout::{amount, key, request};
@@ -71,7 +72,7 @@ async fn check(args: &Args, session: &Session) -> Result<(Answer, Amount), Failu
     let created = session.desk.preview(&request, &session.actor).await?;
     let day = UtcDay::of(session.store.now().await?);
     let budget = |to| BudgetKey { vault: request.vault, token: request.token, day, to };
-    let held = session.store.budgets(&[budget(None), budget(Some(request.to))]).await?;
+    let held = session.ledger.budgets(&[budget(None), budget(Some(request.to))]).await?;
     let total = |place: usize| held.get(place).map_or(U256::ZERO, |budget| budget.total).to_string();
     let rules = &session.paying.options.rules;
     let limits = rules.limits_of(request.token);
@@ -80,7 +81,7 @@ async fn check(args: &Args, session: &Session) -> Result<(Answer, Amount), Failu
         passes: !matches!(created.advice, RiskVerdict::Refused(_)),
         verdict: verdict(&created.advice),
         approvals_needed: session.desk.needed(&created.payout),
-        is_known_recipient: session.store.has_paid(request.vault, request.to).await?,
+        is_known_recipient: session.ledger.paid_to(request.vault, request.to).await?.is_some(),
         day: day.to_string(),
         held_today: total(0),
         held_today_for_recipient: total(1),

@@ -3,6 +3,7 @@
 use windlass_core::chain::Address;
 use windlass_core::code::Code;
 use windlass_core::payout::ledger::SignerRow;
+use windlass_core::payout::store::Payouts;
 use windlass_engine::pay::resume::{ResumeError, resume};
 
 use crate::cli::global::Global;
@@ -49,14 +50,13 @@ async fn account(text: &str, config: &Config) -> Result<Address, Failure> {
 
 async fn go_on(args: &Args, session: &Session, account: Address) -> Result<SignerRow, Failure> {
     let chain = session.paying.options.vault.chain;
-    let halted = session.store.signer(chain, account).await?.and_then(|row| row.halted);
+    let halted = session.ledger.signer(chain, account).await?.and_then(|row| row.halted);
     if let Some(why) = halted.filter(|_| !args.yes) {
         return Err(Failure::coded(Code::SignerHalted, format_args!("account {account} was halted: {why}"))
             .hint("look at its transactions; if all is explained and nobody else uses the key: --yes"));
     }
-    let key = session.paying.audit_key.clone();
     let resumed =
-        resume(&session.store, &*session.paying.chain, key, &session.paying.options, account, &session.actor)
+        resume(&session.ledger, &*session.paying.chain, &session.paying.options, account, &session.actor)
             .await;
     resumed.map_err(|error| match error {
         ResumeError::Store(error) => error.into(),

@@ -16,7 +16,7 @@ pub(crate) mod risk;
 pub(crate) mod token;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,6 +53,9 @@ pub(crate) struct Pay {
     /// The key of the audit log, 64 hexadecimal digits: `env:NAME` or `file:PATH`.
     #[schemars(with = "String")]
     pub(crate) audit_key: Hidden,
+    /// The file in which the end of the audit log is kept outside the database; beside the first keystore unless named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) audit_head: Option<PathBuf>,
     /// When a payout counts as confirmed: after so many blocks, its own counted, or when it is `safe` or `finalized`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Finality")]
@@ -131,6 +134,7 @@ impl Pay {
     /// The same with relative paths taken from a folder on.
     pub(crate) fn anchored(mut self, folder: &Path) -> Self {
         self.audit_key = self.audit_key.anchored(folder);
+        self.audit_head = self.audit_head.map(|path| folder.join(path));
         self.risk.file = self.risk.file.map(|path| folder.join(path));
         self
     }

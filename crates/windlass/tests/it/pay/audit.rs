@@ -41,7 +41,7 @@ async fn a_log_as_it_was_written_is_whole() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_entry_that_was_altered_removed_or_inserted_is_named() {
-    let insert = "UPDATE audit SET seq = seq + 1000 WHERE seq >= 3; UPDATE audit SET seq = seq - 999 WHERE seq > 1000; INSERT INTO audit SELECT 3, at_ms, actor, action, subject, detail, mac FROM audit WHERE seq = 2";
+    let insert = "UPDATE audit SET seq = seq + 1000 WHERE seq >= 3; UPDATE audit SET seq = seq - 999 WHERE seq > 1000; INSERT INTO audit SELECT 3, at_ms, actor, action, subject, detail, mac, rows FROM audit WHERE seq = 2";
     for (sql, told) in [
         ("UPDATE audit SET detail = '{}' WHERE seq = 2", "entry 2 was altered"),
         ("UPDATE audit SET actor = 'mallory' WHERE seq = 3", "entry 3 was altered"),
@@ -49,7 +49,7 @@ async fn an_entry_that_was_altered_removed_or_inserted_is_named() {
         ("DELETE FROM audit WHERE seq = 3", "entry 3 is missing"),
         (insert, "entry 3 was altered, or inserted"),
         (
-            "INSERT INTO audit SELECT 0, at_ms, actor, action, subject, detail, mac FROM audit WHERE seq = 2",
+            "INSERT INTO audit SELECT 0, at_ms, actor, action, subject, detail, mac, rows FROM audit WHERE seq = 2",
             "entry 0 was altered, or inserted",
         ),
     ] {
@@ -66,7 +66,10 @@ async fn an_end_that_was_cut_off_shows_against_a_head_that_was_kept() {
     let (_world, folder) = written().await;
     let head = folder.run(&["audit-log", "head"]).stdout;
     tampered(&folder, "DELETE FROM audit WHERE seq >= 3");
-    assert_eq!(verify(&folder, &[]).code, Some(0), "a chain that is whole by itself");
+    // A chain that is whole by itself, and rows that it does not name.
+    let unnamed = verify(&folder, &[]);
+    assert!(unnamed.code == Some(1) && unnamed.stderr.contains("W0612"), "{}", unnamed.shown());
+    assert_eq!(unnamed.stdout.matches("the audit log does not name it").count(), 2, "{}", unnamed.shown());
     let cut = verify(&folder, &["--head", head.trim()]);
     assert!(cut.code == Some(1) && cut.stderr.contains("published head at entry 4"), "{}", cut.shown());
 }

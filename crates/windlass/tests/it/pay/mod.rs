@@ -7,4 +7,5 @@ mod http;
 mod life;
 mod rules;
 mod signer;
+mod tampering;
 mod world;

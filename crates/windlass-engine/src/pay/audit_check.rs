@@ -1,0 +1,133 @@
+//! The whole audit log, entry by entry, and everything that it names against the tables.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use windlass_core::chain::B256;
+use windlass_core::error::StoreResult;
+use windlass_core::payout::audit::{AuditFault, AuditHead, AuditKey};
+use windlass_core::payout::ledger::{Forgery, ForgeryKind, LedgerRow, RowId};
+use windlass_core::payout::request::PayoutId;
+use windlass_core::payout::store::{AuditQuery, MAX_PAYOUT_PAGE, PayoutQuery};
+use windlass_core::store::Store;
+
+/// The log is whole; this is what it names.
+#[derive(Debug)]
+pub struct NamedRows {
+    /// The log's end.
+    pub head: AuditHead,
+    /// The newest version of every row.
+    rows: BTreeMap<RowId, (i64, B256)>,
+}
+
+/// What came of comparing the tables with the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comparison {
+    /// How many rows were compared.
+    pub rows: u64,
+    /// What differs.
+    pub forgeries: Vec<Forgery>,
+}
+
+/// Follows the log from its first entry to the end that the store says it has.
+pub async fn follow(
+    store: &Arc<dyn Store>,
+    key: &AuditKey,
+    published: Option<AuditHead>,
+) -> StoreResult<Result<NamedRows, AuditFault>> {
+    // Read first: what is written meanwhile comes behind it.
+    let end = store.audit_head().await?;
+    let mut named = NamedRows { head: AuditHead::default(), rows: BTreeMap::new() };
+    // Entries are counted from 1 on: what stands before was put there.
+    let mut after = i64::MIN;
+    loop {
+        let query = AuditQuery { subject: None, after, limit: MAX_PAYOUT_PAGE };
+        let rows = store.audit_rows(&query).await?;
+        let Some(last) = rows.last() else { break };
+        after = last.seq;
+        for row in &rows {
+            if row.seq < 1 {
+                return Ok(Err(AuditFault::Altered(row.seq)));
+            }
+            let versions = key.follow(named.head, row).and_then(|head| {
+                published.map_or(Ok(()), |published| published.check(row))?;
+                named.head = head;
+                row.entry.row_versions().map_err(|_| AuditFault::Unreadable(row.seq))
+            });
+            match versions {
+                Ok(versions) => {
+                    let versions = versions.into_iter();
+                    named.rows.extend(versions.map(|version| (version.row, (version.version, version.mac))));
+                }
+                Err(fault) => return Ok(Err(fault)),
+            }
+        }
+    }
+    if named.head.seq < end.seq {
+        return Ok(Err(AuditFault::Missing(named.head.seq + 1)));
+    }
+    match published.filter(|published| published.seq > named.head.seq) {
+        Some(published) => Ok(Err(AuditFault::Cut(published.seq))),
+        None => Ok(Ok(named)),
+    }
+}
+
+/// Compares every table with what the log names. What is written meanwhile shows as newer than
+/// the log, and is left out.
+pub async fn compare(store: &Arc<dyn Store>, key: &AuditKey, named: NamedRows) -> StoreResult<Comparison> {
+    let mut compared = Compared { key, named: named.rows, rows: 0, forgeries: Vec::new() };
+    let mut query = PayoutQuery { limit: MAX_PAYOUT_PAGE, ..PayoutQuery::default() };
+    loop {
+        let payouts = store.list_payouts(&query).await?;
+        let ids: Vec<PayoutId> = payouts.iter().map(|payout| payout.id).collect();
+        let Some(last) = ids.last() else { break };
+        query.after = Some(*last);
+        let approvals = store.approvals(&ids).await?;
+        payouts.iter().for_each(|payout| compared.take(payout));
+        approvals.iter().for_each(|approval| compared.take(approval));
+    }
+    let mut after = None;
+    loop {
+        let intents = store.list_intents(after, MAX_PAYOUT_PAGE).await?;
+        let Some(last) = intents.last() else { break };
+        after = Some(last.id);
+        intents.iter().for_each(|intent| compared.take(intent));
+    }
+    let mut after = None;
+    loop {
+        let budgets = store.list_budgets(after, MAX_PAYOUT_PAGE).await?;
+        let Some(last) = budgets.last() else { break };
+        after = Some(last.key);
+        budgets.iter().for_each(|budget| compared.take(budget));
+    }
+    store.list_signers().await?.iter().for_each(|signer| compared.take(signer));
+    store.list_api_keys().await?.iter().for_each(|key| compared.take(key));
+    let removed = compared.named.into_keys().map(|row| Forgery { row, kind: ForgeryKind::Removed });
+    compared.forgeries.extend(removed);
+    Ok(Comparison { rows: compared.rows, forgeries: compared.forgeries })
+}
+
+struct Compared<'a> {
+    key: &'a AuditKey,
+    /// What was not met yet.
+    named: BTreeMap<RowId, (i64, B256)>,
+    rows: u64,
+    forgeries: Vec<Forgery>,
+}
+
+impl Compared<'_> {
+    fn take<T: LedgerRow>(&mut self, row: &T) {
+        self.rows += 1;
+        let id = row.row_id();
+        let named = self.named.remove(&id);
+        let kind = match named {
+            _ if !self.key.is_authentic(row) => ForgeryKind::Altered,
+            Some((version, mac)) if (version, mac) == (row.version(), row.mac()) => return,
+            // It was written after the log was followed.
+            Some((version, _)) if version < row.version() => return,
+            Some(_) => ForgeryKind::Old,
+            None => ForgeryKind::Unnamed,
+        };
+        self.forgeries.push(Forgery { row: id, kind });
+    }
+}

@@ -1,0 +1,609 @@
+//! What is kept of payouts, each row verified before it is used.
+//!
+//! Whoever can write to the database has no key. So nothing about payouts is read or written
+//! but through here: every row that is written gets its code and is named in the audit log in
+//! the same commit, and every row that is read has to carry its own code and to be the version
+//! that the log names last. A row that does not is refused, reported and counted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use tokio::sync::{Mutex as AsyncMutex, MutexGuard};
+use windlass_core::chain::{Address, B256, ChainId, U256};
+use windlass_core::commit::{Commit, Write};
+use windlass_core::error::{StoreError, StoreResult};
+use windlass_core::name::StateKey;
+use windlass_core::payout::audit::{AuditEntry, AuditFault, AuditHead, AuditKey, AuditRow};
+use windlass_core::payout::ledger::{
+    ApiKey, Approval, Attempt, Budget, BudgetKey, CHECKPOINT_KEY, Forgery, ForgeryKind, Intent, IntentId,
+    LedgerIndex, LedgerRow, MAX_CHECKPOINT_BYTES, PayWrite, Payout, RowId, RowStanding, RowVersion,
+    SignerRow,
+};
+use windlass_core::payout::request::{IdempotencyKey, PayoutId, VaultRef};
+use windlass_core::payout::state::PayoutState;
+use windlass_core::payout::store::{AuditQuery, MAX_PAYOUT_PAGE, PayoutQuery, Payouts};
+use windlass_core::payout::transaction::ReadTransaction;
+use windlass_core::store::Store;
+
+use super::head_file::HeadFile;
+
+/// Rows that were refused, by table and by what is wrong with them.
+pub const REFUSED_TOTAL: &str = "windlass_pay_refused_rows_total";
+
+/// After at least so many entries a checkpoint is made.
+const CHECKPOINT_ENTRIES: i64 = 5_000;
+
+/// What is kept of payouts, verified.
+pub struct Ledger {
+    store: Arc<dyn Store>,
+    key: AuditKey,
+    /// What the log names, as far as it was followed.
+    followed: AsyncMutex<Followed>,
+    refused: Mutex<BTreeMap<RowId, ForgeryKind>>,
+    /// What is wrong with the log itself, as it was last followed.
+    fault: Mutex<Option<AuditFault>>,
+    head_file: Option<HeadFile>,
+}
+
+/// How far the log was followed.
+#[derive(Default)]
+struct Followed {
+    /// Which version of every open row it names last.
+    index: LedgerIndex,
+    /// The entry at which the last checkpoint was made; none before that was looked for.
+    checkpoint: Option<i64>,
+}
+
+/// Rows that were read: those that can be used, and what was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked<T> {
+    /// They are what Windlass has written last.
+    pub rows: Vec<T>,
+    /// They are not, and why.
+    pub forgeries: Vec<Forgery>,
+    /// They stand in the database instead.
+    pub refused: Vec<T>,
+}
+
+impl<T> Checked<T> {
+    /// The rows, if none was refused.
+    fn all(self) -> StoreResult<Vec<T>> {
+        match self.forgeries.into_iter().next() {
+            None => Ok(self.rows),
+            Some(forgery) => Err(StoreError::Forged(forgery.to_string())),
+        }
+    }
+}
+
+impl Ledger {
+    /// The ledger of a store whose audit log is written with this key. The log is followed when
+    /// a row is first asked for.
+    pub fn new(store: Arc<dyn Store>, key: AuditKey) -> Arc<Self> {
+        Self::with_head_file(store, key, None)
+    }
+
+    /// The same, whose log has to hold what a file outside the database says, and is kept there.
+    pub fn with_head_file(store: Arc<dyn Store>, key: AuditKey, head_file: Option<HeadFile>) -> Arc<Self> {
+        Arc::new(Self {
+            store,
+            key,
+            followed: AsyncMutex::default(),
+            refused: Mutex::default(),
+            fault: Mutex::default(),
+            head_file,
+        })
+    }
+
+    /// Follows the audit log to its end. [`StoreError::AuditBroken`] where it was tampered with.
+    pub async fn check_log(&self) -> StoreResult<AuditHead> {
+        Ok(self.refresh().await?.index.head())
+    }
+
+    /// The audit log's key.
+    pub fn key(&self) -> &AuditKey {
+        &self.key
+    }
+
+    /// The store below, for what is not about payouts.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// What is wrong with the audit log, if anything is.
+    pub fn fault(&self) -> Option<AuditFault> {
+        *self.fault.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Every row that the log names as open.
+    pub async fn open_rows(&self) -> StoreResult<Vec<RowId>> {
+        Ok(self.refresh().await?.index.rows().cloned().collect())
+    }
+
+    /// What was refused and has not been mended since, by row.
+    pub fn forgeries(&self) -> Vec<Forgery> {
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.iter().map(|(row, kind)| Forgery { row: row.clone(), kind: *kind }).collect()
+    }
+
+    /// Commits rows with their codes, named in the audit log.
+    pub async fn commit(&self, mut commit: Commit) -> StoreResult<()> {
+        authenticate(&self.key, &mut commit.writes);
+        self.store.commit(commit).await?;
+        if self.head_file.is_some() {
+            // It is committed: what comes of following the log is for the next step to meet.
+            let _ = self.refresh().await;
+        }
+        Ok(())
+    }
+
+    /// Follows the log to its end. The entry that was followed last has to be what it was: a log
+    /// that became shorter, or another, is refused.
+    async fn refresh(&self) -> StoreResult<MutexGuard<'_, Followed>> {
+        let mut followed = self.followed.lock().await;
+        let begun = followed.index.head();
+        let done = async {
+            if followed.checkpoint.is_none() {
+                let kept = self.store.state(&checkpoint_key()).await?;
+                let kept = kept.and_then(|kept| LedgerIndex::read_checkpoint(&self.key, &kept));
+                let mut index = kept.unwrap_or_default();
+                let checkpoint = index.head().seq;
+                self.follow(&mut index).await?;
+                self.check_head_file(index.head()).await?;
+                *followed = Followed { index, checkpoint: Some(checkpoint) };
+                Ok(())
+            } else {
+                self.follow(&mut followed.index).await
+            }
+        };
+        let done = done.await;
+        self.remember(done.as_ref().err());
+        done?;
+        if followed.index.head() != begun {
+            self.keep_head(followed.index.head());
+        }
+        Ok(followed)
+    }
+
+    fn remember(&self, error: Option<&StoreError>) {
+        let found = match error {
+            None => None,
+            Some(StoreError::AuditBroken(fault)) => Some(*fault),
+            // A store in trouble says nothing of the log.
+            Some(_) => return,
+        };
+        let mut known = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(fault) = found.filter(|fault| *known != Some(*fault)) {
+            tracing::error!(%fault, "the audit log is broken: nothing is paid, and no key is good");
+        }
+        *known = found;
+    }
+
+    /// The log has to hold what the file says: otherwise the database is an older copy, or the
+    /// log's end was cut off.
+    async fn check_head_file(&self, head: AuditHead) -> StoreResult<()> {
+        let Some(file) = &self.head_file else { return Ok(()) };
+        let unreadable = |error| StoreError::Other(format!("{}: {error}", file.path().display()));
+        let Some(kept) = file.read().map_err(unreadable)? else { return Ok(()) };
+        let cut = StoreError::AuditBroken(AuditFault::Cut(kept.seq));
+        if kept.seq > head.seq {
+            return Err(cut);
+        }
+        let query = AuditQuery { subject: None, after: kept.seq - 1, limit: 1 };
+        let rows = self.store.audit_rows(&query).await?;
+        let holds = kept.seq == 0 || rows.first().is_some_and(|row| AuditHead::of(row) == kept);
+        if holds { Ok(()) } else { Err(cut) }
+    }
+
+    fn keep_head(&self, head: AuditHead) {
+        let Some(file) = &self.head_file else { return };
+        if let Err(error) = file.advance(head) {
+            tracing::error!(%error, file = %file.path().display(), "the audit log's end cannot be kept outside the database");
+        }
+    }
+
+    async fn follow(&self, index: &mut LedgerIndex) -> StoreResult<()> {
+        loop {
+            let head = index.head();
+            let query = AuditQuery { subject: None, after: (head.seq - 1).max(0), limit: MAX_PAYOUT_PAGE };
+            let rows = self.store.audit_rows(&query).await?;
+            let is_more = rows.len() == MAX_PAYOUT_PAGE as usize;
+            let mut rows = rows.iter();
+            if head.seq > 0 && !rows.next().is_some_and(|row| AuditHead::of(row) == head) {
+                return Err(StoreError::AuditBroken(AuditFault::Cut(head.seq)));
+            }
+            for row in rows {
+                index.follow(&self.key, row).map_err(StoreError::AuditBroken)?;
+            }
+            if !is_more {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Makes a checkpoint if the log has grown enough since the last one.
+    pub async fn checkpoint(&self) -> StoreResult<bool> {
+        let mut followed = self.refresh().await?;
+        let index = &followed.index;
+        let seq = index.head().seq;
+        let due = CHECKPOINT_ENTRIES.max(4 * i64::try_from(index.len()).unwrap_or(i64::MAX / 4));
+        if seq - followed.checkpoint.unwrap_or(0) < due {
+            return Ok(false);
+        }
+        let value = index.checkpoint(&self.key);
+        followed.checkpoint = Some(seq);
+        drop(followed);
+        if value.len() > MAX_CHECKPOINT_BYTES {
+            return Ok(false);
+        }
+        let write = Write::PutState { key: checkpoint_key(), value: Some(value) };
+        self.store.commit(Commit::of(vec![write]).relaxed()).await?;
+        Ok(true)
+    }
+
+    /// Reads rows, and refuses those that are not what Windlass has written last. `expected`
+    /// says which rows have to be among them.
+    async fn read<T, F, R>(
+        &self,
+        expected: impl Fn(&LedgerIndex) -> Vec<RowId> + Send + Sync,
+        read: F,
+    ) -> StoreResult<Checked<T>>
+    where
+        T: LedgerRow + Send + Sync,
+        F: Fn() -> R + Send + Sync,
+        R: Future<Output = StoreResult<Vec<T>>> + Send,
+    {
+        // What the log names by now has to be there when rows are read afterwards.
+        let named = expected(&self.refresh().await?.index);
+        let rows = read().await?;
+        {
+            let index = &self.followed.lock().await.index;
+            let is_good = |row: &T| self.key.is_authentic(row) && is_current(index, row);
+            if rows.iter().all(is_good) && missing(&named, &rows).next().is_none() {
+                self.mended(rows.iter().map(LedgerRow::row_id));
+                return Ok(Checked { rows, forgeries: Vec::new(), refused: Vec::new() });
+            }
+        }
+        // Somebody may have been at work meanwhile. Nobody follows the log while this is found out.
+        let mut followed = self.refresh().await?;
+        let index = &mut followed.index;
+        let named = expected(index);
+        let rows = read().await?;
+        let before: Vec<RowStanding> = rows.iter().map(|row| index.standing(&row.row_version())).collect();
+        let is_unnamed = |(row, before): (&T, &RowStanding)| {
+            *before == RowStanding::Newer || (*before == RowStanding::Absent && !index.is_past(row))
+        };
+        if rows.iter().zip(&before).any(is_unnamed) {
+            self.follow(index).await?;
+        }
+        let mut forgeries: Vec<Forgery> = missing(&named, &rows)
+            .map(|row| Forgery { row: row.clone(), kind: ForgeryKind::Removed })
+            .collect();
+        let (mut good, mut refused) = (Vec::with_capacity(rows.len()), Vec::new());
+        for (row, before) in rows.into_iter().zip(before) {
+            match self.judge(index, &row, before) {
+                None => good.push(row),
+                Some(kind) => {
+                    forgeries.push(Forgery { row: row.row_id(), kind });
+                    refused.push(row);
+                }
+            }
+        }
+        self.mended(good.iter().map(LedgerRow::row_id));
+        forgeries.iter().for_each(|forgery| self.refuse(forgery));
+        Ok(Checked { rows: good, forgeries, refused })
+    }
+
+    /// What is wrong with a row, by how it stood to the log before it was read, and does now.
+    fn judge<T: LedgerRow>(&self, index: &LedgerIndex, row: &T, before: RowStanding) -> Option<ForgeryKind> {
+        if !self.key.is_authentic(row) {
+            return Some(ForgeryKind::Altered);
+        }
+        match before {
+            RowStanding::Current => None,
+            RowStanding::Older | RowStanding::Other => Some(ForgeryKind::Old),
+            RowStanding::Absent if index.is_past(row) => None,
+            // It was written after the log was followed: then the log names it by now.
+            RowStanding::Newer | RowStanding::Absent => match index.standing(&row.row_version()) {
+                RowStanding::Current | RowStanding::Older => None,
+                RowStanding::Absent if index.is_past(row) => None,
+                _ => Some(ForgeryKind::Unnamed),
+            },
+        }
+    }
+
+    fn refuse(&self, forgery: &Forgery) {
+        let Forgery { row, kind } = forgery;
+        metrics::counter!(REFUSED_TOTAL, "table" => row.table(), "kind" => kind.as_str()).increment(1);
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if refused.insert(row.clone(), *kind) != Some(*kind) {
+            tracing::error!(table = row.table(), "{forgery}; it is not used");
+        }
+    }
+
+    fn mended(&self, rows: impl Iterator<Item = RowId>) {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if !refused.is_empty() {
+            rows.for_each(|row| {
+                refused.remove(&row);
+            });
+        }
+    }
+
+    /// Payouts by id: those that can be used, and those that were refused.
+    pub async fn check_payouts(&self, ids: &[PayoutId]) -> StoreResult<Checked<Payout>> {
+        let expected = |index: &LedgerIndex| named(index, ids.iter().map(|id| RowId::Payout(*id)));
+        self.read(expected, || self.store.payouts(ids)).await
+    }
+
+    /// Payouts by the ids under which their vault knows them.
+    pub async fn check_payouts_of_requests(&self, ids: &[B256]) -> StoreResult<Checked<Payout>> {
+        self.read(nothing, || self.store.payouts_of_requests(ids)).await
+    }
+
+    /// Every API key: those that can be used, and those that were refused.
+    pub async fn check_api_keys(&self) -> StoreResult<Checked<ApiKey>> {
+        let is_key = |row: &&RowId| matches!(row, RowId::ApiKey(_));
+        let expected = |index: &LedgerIndex| index.rows().filter(is_key).cloned().collect();
+        self.read(expected, || self.store.list_api_keys()).await
+    }
+
+    /// Every signed form of a transaction, in order: as many as it says, and each the same
+    /// transaction, signed by its account.
+    pub async fn attempts_of(&self, intent: &Intent) -> StoreResult<Vec<Attempt>> {
+        let attempts = self.store.attempts(intent.id).await?;
+        let is_its = |(place, attempt): (u32, &Attempt)| {
+            attempt.number == place + 1 && is_signed_form(intent, attempt)
+        };
+        // Somebody may have signed another one since the transaction was read.
+        let known = attempts.get(..intent.attempts as usize);
+        match known {
+            Some(known) if (0..).zip(known).all(is_its) => Ok(known.to_vec()),
+            _ => {
+                let kind = if known.is_none() { ForgeryKind::Removed } else { ForgeryKind::Altered };
+                let forgery = Forgery { row: RowId::Intent(intent.id), kind };
+                self.refuse(&forgery);
+                Err(StoreError::Forged(format!("a signed form of {forgery}")))
+            }
+        }
+    }
+}
+
+fn checkpoint_key() -> StateKey {
+    StateKey::new(CHECKPOINT_KEY).expect("a name of letters and slashes")
+}
+
+fn nothing(_: &LedgerIndex) -> Vec<RowId> {
+    Vec::new()
+}
+
+/// Those of these rows that the log names.
+fn named(index: &LedgerIndex, rows: impl Iterator<Item = RowId>) -> Vec<RowId> {
+    rows.filter(|row| index.contains(row)).collect()
+}
+
+/// Those of the named rows that were not read.
+fn missing<'a, T: LedgerRow>(named: &'a [RowId], rows: &[T]) -> impl Iterator<Item = &'a RowId> {
+    let read: BTreeSet<RowId> =
+        if named.is_empty() { BTreeSet::new() } else { rows.iter().map(LedgerRow::row_id).collect() };
+    named.iter().filter(move |row| !read.contains(*row))
+}
+
+fn is_current<T: LedgerRow>(index: &LedgerIndex, row: &T) -> bool {
+    match index.standing(&row.row_version()) {
+        RowStanding::Current => true,
+        RowStanding::Absent => index.is_past(row),
+        _ => false,
+    }
+}
+
+/// Whether signed bytes are this transaction, by its account.
+fn is_signed_form(intent: &Intent, attempt: &Attempt) -> bool {
+    let Ok(signed) = ReadTransaction::read(&attempt.raw) else { return false };
+    let transaction = &signed.transaction;
+    signed.hash == attempt.hash
+        && signed.sender == intent.id.signer
+        && (transaction.chain, transaction.nonce) == (intent.id.chain, intent.id.nonce)
+        && transaction.to == Some(intent.to)
+        && transaction.data == intent.data
+        && transaction.gas_limit == intent.gas_limit
+        && transaction.fees == attempt.fees
+}
+
+/// Gives every row of a commit its code, and names it in the audit log: with the entry that is
+/// about it, or else with the last one.
+fn authenticate(key: &AuditKey, writes: &mut Vec<Write>) {
+    let mut versions: Vec<RowVersion> = Vec::new();
+    for write in writes.iter_mut() {
+        let Write::Pay(write) = write else { continue };
+        let mut take = |version: RowVersion| versions.push(version);
+        match write {
+            PayWrite::Payouts(rows) => rows.iter_mut().for_each(|row| take(key.authenticate(row))),
+            PayWrite::Approvals(rows) => rows.iter_mut().for_each(|row| take(key.authenticate(row))),
+            PayWrite::Budgets(rows) => rows.iter_mut().for_each(|row| take(key.authenticate(row))),
+            PayWrite::Intents(rows) => rows.iter_mut().for_each(|row| take(key.authenticate(row))),
+            PayWrite::Signer(row) => take(key.authenticate(row)),
+            PayWrite::ApiKey(row) => take(key.authenticate(row)),
+            PayWrite::Attempts(_) | PayWrite::Audit { .. } => {}
+        }
+    }
+    if versions.is_empty() {
+        return;
+    }
+    let is_log = |write: &Write| matches!(write, Write::Pay(PayWrite::Audit { .. }));
+    if !writes.iter().any(is_log) {
+        writes.push(Write::Pay(PayWrite::Audit { key: key.clone(), entries: Vec::new() }));
+    }
+    let entries = writes.iter_mut().rev().find_map(|write| match write {
+        Write::Pay(PayWrite::Audit { entries, .. }) => Some(entries),
+        _ => None,
+    });
+    let Some(entries) = entries else { return };
+    if entries.is_empty() {
+        entries.push(AuditEntry {
+            actor: "windlass".to_owned(),
+            action: "rows.written".to_owned(),
+            subject: subject_of(&versions[0].row),
+            detail: "{}".to_owned(),
+            rows: String::new(),
+        });
+    }
+    name_rows(entries, versions);
+}
+
+fn name_rows(entries: &mut [AuditEntry], versions: Vec<RowVersion>) {
+    let last = entries.len() - 1;
+    // The last entry about a subject: all before it stand in the same commit.
+    let places: BTreeMap<String, usize> =
+        entries.iter().enumerate().map(|(place, entry)| (entry.subject.clone(), place)).collect();
+    let mut named: BTreeMap<usize, Vec<RowVersion>> = BTreeMap::new();
+    for version in versions {
+        let place = places.get(&subject_of(&version.row)).copied().unwrap_or(last);
+        named.entry(place).or_default().push(version);
+    }
+    for (place, versions) in named {
+        entries[place].rows = serde_json::json!(versions).to_string();
+    }
+}
+
+/// What entries about a row have for a subject.
+fn subject_of(row: &RowId) -> String {
+    match row {
+        RowId::Payout(id) | RowId::Approval { payout: id, .. } => id.to_string(),
+        RowId::Budget(key) => key.token.to_string(),
+        RowId::Intent(id) => id.to_string(),
+        RowId::Signer { address, .. } => address.to_string(),
+        RowId::ApiKey(name) => name.clone(),
+    }
+}
+
+#[async_trait]
+impl Payouts for Ledger {
+    async fn payouts(&self, ids: &[PayoutId]) -> StoreResult<Vec<Payout>> {
+        self.check_payouts(ids).await?.all()
+    }
+
+    async fn payouts_of_keys(&self, keys: &[IdempotencyKey]) -> StoreResult<Vec<Payout>> {
+        self.read(nothing, || self.store.payouts_of_keys(keys)).await?.all()
+    }
+
+    async fn payouts_of_requests(&self, request_ids: &[B256]) -> StoreResult<Vec<Payout>> {
+        self.check_payouts_of_requests(request_ids).await?.all()
+    }
+
+    /// Those that were refused are left out.
+    async fn list_payouts(&self, query: &PayoutQuery) -> StoreResult<Vec<Payout>> {
+        let mut query = PayoutQuery { limit: query.limit.min(MAX_PAYOUT_PAGE), ..query.clone() };
+        let mut payouts = Vec::new();
+        loop {
+            let read = self.read(nothing, || self.store.list_payouts(&query)).await?;
+            let was_full = read.rows.len() + read.forgeries.len() >= query.limit as usize;
+            let ids = read.forgeries.iter().filter_map(|forgery| match forgery.row {
+                RowId::Payout(id) => Some(id),
+                _ => None,
+            });
+            let last = ids.chain(read.rows.last().map(|payout| payout.id)).max();
+            query.limit -= u32::try_from(read.rows.len()).unwrap_or(query.limit).min(query.limit);
+            payouts.extend(read.rows);
+            if read.forgeries.is_empty() || !was_full || query.limit == 0 {
+                return Ok(payouts);
+            }
+            query.after = last;
+        }
+    }
+
+    async fn count_payouts(&self) -> StoreResult<Vec<(PayoutState, u64)>> {
+        self.store.count_payouts().await
+    }
+
+    /// One that was refused makes nobody known.
+    async fn paid_to(&self, vault: VaultRef, to: Address) -> StoreResult<Option<Payout>> {
+        let read = || async { Ok(self.store.paid_to(vault, to).await?.into_iter().collect()) };
+        Ok(self.read(nothing, read).await?.rows.pop())
+    }
+
+    async fn open_total(&self, vault: VaultRef, token: Address) -> StoreResult<U256> {
+        self.store.open_total(vault, token).await
+    }
+
+    /// Those that were refused count for nothing.
+    async fn approvals(&self, payouts: &[PayoutId]) -> StoreResult<Vec<Approval>> {
+        let expected = |index: &LedgerIndex| {
+            let open = payouts.iter().flat_map(|payout| index.approvals(*payout).cloned());
+            open.collect::<Vec<RowId>>()
+        };
+        let read = self.read(expected, || self.store.approvals(payouts)).await?;
+        Ok(read.rows)
+    }
+
+    async fn budgets(&self, keys: &[BudgetKey]) -> StoreResult<Vec<Budget>> {
+        let expected = |index: &LedgerIndex| named(index, keys.iter().map(|key| RowId::Budget(*key)));
+        // What was never written is no row.
+        let read = || async {
+            let budgets = self.store.budgets(keys).await?;
+            Ok(budgets.into_iter().filter(|budget| budget.version > 0).collect())
+        };
+        let written = self.read(expected, read).await?.all()?;
+        let written: BTreeMap<BudgetKey, Budget> = written.into_iter().map(|row| (row.key, row)).collect();
+        Ok(keys.iter().map(|key| written.get(key).copied().unwrap_or(Budget::empty(*key))).collect())
+    }
+
+    /// Those that were refused are left out.
+    async fn list_budgets(&self, after: Option<BudgetKey>, limit: u32) -> StoreResult<Vec<Budget>> {
+        Ok(self.read(nothing, || self.store.list_budgets(after, limit)).await?.rows)
+    }
+
+    /// Those that were refused are left out.
+    async fn list_intents(&self, after: Option<IntentId>, limit: u32) -> StoreResult<Vec<Intent>> {
+        Ok(self.read(nothing, || self.store.list_intents(after, limit)).await?.rows)
+    }
+
+    async fn intent(&self, id: IntentId) -> StoreResult<Option<Intent>> {
+        let expected = |index: &LedgerIndex| named(index, std::iter::once(RowId::Intent(id)));
+        let read = || async { Ok(self.store.intent(id).await?.into_iter().collect()) };
+        Ok(self.read(expected, read).await?.all()?.pop())
+    }
+
+    async fn intents_of(&self, payout: PayoutId) -> StoreResult<Vec<Intent>> {
+        self.read(nothing, || self.store.intents_of(payout)).await?.all()
+    }
+
+    async fn attempts(&self, intent: IntentId) -> StoreResult<Vec<Attempt>> {
+        match self.intent(intent).await? {
+            Some(intent) => self.attempts_of(&intent).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    async fn signer(&self, chain: ChainId, address: Address) -> StoreResult<Option<SignerRow>> {
+        let expected = |index: &LedgerIndex| named(index, std::iter::once(RowId::Signer { chain, address }));
+        let read = || async { Ok(self.store.signer(chain, address).await?.into_iter().collect()) };
+        Ok(self.read(expected, read).await?.all()?.pop())
+    }
+
+    async fn list_signers(&self) -> StoreResult<Vec<SignerRow>> {
+        let is_signer = |row: &&RowId| matches!(row, RowId::Signer { .. });
+        let expected = |index: &LedgerIndex| index.rows().filter(is_signer).cloned().collect();
+        Ok(self.read(expected, || self.store.list_signers()).await?.rows)
+    }
+
+    async fn audit_rows(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {
+        self.store.audit_rows(query).await
+    }
+
+    async fn audit_head(&self) -> StoreResult<AuditHead> {
+        self.store.audit_head().await
+    }
+
+    /// One that was refused is not known.
+    async fn api_key(&self, hash: B256) -> StoreResult<Option<ApiKey>> {
+        let read = || async { Ok(self.store.api_key(hash).await?.into_iter().collect()) };
+        Ok(self.read(nothing, read).await?.rows.pop())
+    }
+
+    /// Those that were refused are left out.
+    async fn list_api_keys(&self) -> StoreResult<Vec<ApiKey>> {
+        Ok(self.check_api_keys().await?.rows)
+    }
+}

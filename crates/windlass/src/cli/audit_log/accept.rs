@@ -1,0 +1,82 @@
+//! `windlass audit-log accept`
+
+use std::sync::Arc;
+
+use serde_json::json;
+use windlass_core::code::Code;
+use windlass_core::commit::{Commit, Write};
+use windlass_core::payout::audit::{AuditEntry, AuditKey};
+use windlass_core::payout::ledger::PayWrite;
+use windlass_core::store::Store;
+use windlass_engine::pay::audit_check;
+use windlass_engine::pay::head_file::HeadFile;
+use windlass_engine::pay::ledger::Ledger;
+
+use super::verify::unreadable;
+use crate::cli::global::Global;
+use crate::compose::store::{self, Access};
+use crate::failure::Failure;
+use crate::output;
+use crate::pay::options;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Yes: a backup was restored, and what it lost was looked at
+    #[arg(long)]
+    yes: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
+    let loaded = global.load()?;
+    let key = options::audit_key(&loaded.config)?;
+    let Some(file) = options::head_file(&loaded.config, &key) else {
+        return Err(Failure::refused("no file outside the database keeps the end of the audit log")
+            .hint("`pay.audit_head` names one"));
+    };
+    let store = store::open(&loaded.config.database, Access::Change).await?;
+    let accepted = accept(&args, &store, key, &file).await;
+    store.close().await;
+    accepted
+}
+
+async fn accept(args: &Args, store: &Arc<dyn Store>, key: AuditKey, file: &HeadFile) -> Result<(), Failure> {
+    let head = match audit_check::follow(store, &key, None).await? {
+        Ok(named) => named.head,
+        // Only what is whole is gone on from.
+        Err(fault) => {
+            return Err(Failure::coded(Code::AuditBroken, format_args!("the audit log is broken: {fault}"))
+                .hint("compare with a backup: a log that was altered is not accepted"));
+        }
+    };
+    let kept = file.read().map_err(|error| unreadable(file, &error))?;
+    let lost = kept.map_or(0, |kept| (kept.seq - head.seq).max(0));
+    if !args.yes {
+        let was = kept.map_or(0, |kept| kept.seq);
+        let message = format!("the log ends at entry {}, and {was} entries were written", head.seq);
+        return Err(Failure::coded(Code::AuditBroken, message).hint(
+            "revocations, rejections and approvals among those that are gone have to be made again; \
+             nothing is paid twice, for the vault refuses it. If that is done: --yes",
+        ));
+    }
+    file.replace(head).map_err(|error| unreadable(file, &error))?;
+    let entry = AuditEntry {
+        actor: "cli".to_owned(),
+        action: "audit.accepted".to_owned(),
+        subject: "audit log".to_owned(),
+        detail: json!({"head": head, "was": kept, "lost": lost}).to_string(),
+        rows: String::new(),
+    };
+    let write = PayWrite::Audit { key: key.clone(), entries: vec![entry] };
+    let ledger = Ledger::with_head_file(store.clone(), key, Some(file.clone()));
+    ledger.commit(Commit::of(vec![Write::Pay(write)])).await?;
+    if args.json {
+        return Ok(output::json(&json!({"head": head, "was": kept, "lost": lost}))?);
+    }
+    Ok(output::print(&format!(
+        "the log goes on from entry {}; {lost} entries are gone for good\n",
+        head.seq
+    ))?)
+}

@@ -1,0 +1,118 @@
+//! Somebody who can write to the database, against the binary: the two ways that were found to
+//! have something paid, what is said of them, and a database that was put back.
+
+use alloy_primitives::U256;
+use rusqlite::Connection;
+use serde_json::json;
+use windlass_core::payout::ledger::ApiKey;
+
+use super::world::{PayWorld, TO, create};
+use crate::binary::{Folder, Ran};
+use crate::collect::http::{get, post, url_in};
+use crate::collect::world::until;
+
+fn tamper(folder: &Folder, sql: &str) {
+    let database = Connection::open(folder.path().join("windlass.db")).expect("the database");
+    database.busy_timeout(std::time::Duration::from_secs(5)).expect("set");
+    let triggers: Vec<String> = database
+        .prepare("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+        .and_then(|mut rows| rows.query_map([], |row| row.get(0))?.collect())
+        .expect("listed");
+    for trigger in triggers {
+        database.execute_batch(&format!("DROP TRIGGER {trigger}")).expect("dropped");
+    }
+    database.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON").expect("set");
+    database.execute_batch(sql).unwrap_or_else(|error| panic!("{error}: {sql}"));
+}
+
+fn verify(folder: &Folder) -> Ran {
+    folder.run(&["audit-log", "verify"])
+}
+
+/// An operator's and an approver's key are inserted, and a payout is asked for and approved with
+/// them.
+#[tokio::test(flavor = "multi_thread")]
+async fn api_keys_that_were_inserted_open_nothing() {
+    let world = PayWorld::start().await;
+    let folder = world.folder("");
+    create(&folder, "honest", "1 USDC");
+    let mut running = folder.start(&["run", "--role", "pay,api"]);
+    let url = url_in(&running.wait_for("serving what was collected"));
+    for (name, role) in [("mallory-asks", "operator"), ("mallory-approves", "approver")] {
+        let hash = alloy_primitives::hex::encode(ApiKey::hash_of(name));
+        tamper(
+            &folder,
+            &format!(
+                "INSERT INTO api_key (name, version, role, hash, created_at_ms) VALUES ('{name}', 1, '{role}', x'{hash}', 1)"
+            ),
+        );
+        let ask = json!({"to": TO, "amount": "1500000", "token": "USDC", "idempotencyKey": "stolen"});
+        let (status, body) = post(&url, "/api/v1/payouts", Some(name), &ask.to_string());
+        assert_eq!(status, 401, "{body}");
+        let ran = folder.run_with(
+            &[("WINDLASS_API_KEY", name)],
+            &["payout", "create", "--to", TO, "--amount", "1 USDC", "--key", "stolen"],
+        );
+        assert!(ran.code == Some(1) && ran.stderr.contains("W0605"), "{}", ran.shown());
+    }
+    until(|| {
+        let (status, body) = get(&url, "/readyz");
+        let is_told = status == 503 && body.contains("W0612") && body.contains("API key `mallory-asks`");
+        if is_told { Ok(()) } else { Err(body) }
+    });
+    let (_, metrics) = get(&url, "/metrics");
+    assert!(
+        metrics.contains("windlass_pay_refused_rows_total{table=\"api_key\",kind=\"altered\"}"),
+        "{metrics}"
+    );
+    assert_eq!(world.paid(), (0, U256::ZERO));
+    let told = verify(&folder);
+    assert!(told.code == Some(1) && told.stderr.contains("W0612"), "{}", told.shown());
+    assert_eq!(told.stdout.matches("was altered or inserted").count(), 2, "{}", told.shown());
+    // Once they are gone all is well again.
+    tamper(&folder, "DELETE FROM api_key");
+    assert_eq!(verify(&folder).code, Some(0));
+}
+
+/// The log beside payouts is emptied; every row has no entry.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_log_beside_payouts_is_named() {
+    let world = PayWorld::start().await;
+    let folder = world.folder("");
+    for number in 0..3 {
+        create(&folder, &format!("invoice-{number}"), "1 USDC");
+    }
+    tamper(&folder, "DELETE FROM audit");
+    let told = verify(&folder);
+    assert!(told.code == Some(1) && told.stderr.contains("3 rows are not what"), "{}", told.shown());
+}
+
+/// The whole database is put back to before a key was revoked.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_was_put_back_pays_nothing_until_somebody_says_so() {
+    let world = PayWorld::start().await;
+    let folder = world.folder("audit_head = \"keys/head.json\"");
+    create(&folder, "invoice-1", "1 USDC");
+    let backup = std::fs::read(folder.path().join("windlass.db")).expect("a backup");
+    create(&folder, "invoice-2", "1 USDC");
+    assert!(folder.read("keys/head.json").contains("\"seq\":2"), "it is kept on every change");
+    assert_eq!(verify(&folder).code, Some(0));
+    std::fs::write(folder.path().join("windlass.db"), backup).expect("restored");
+    let ask = ["payout", "create", "--to", TO, "--amount", "1 USDC", "--key", "k"];
+    let refused = folder.run(&ask);
+    assert!(refused.code == Some(1) && refused.stderr.contains("W0609"), "{}", refused.shown());
+    let told = verify(&folder);
+    assert!(told.code == Some(1) && told.stderr.contains("windlass audit-log accept"), "{}", told.shown());
+    let unsure = folder.run(&["audit-log", "accept"]);
+    assert!(unsure.code == Some(1) && unsure.stderr.contains("--yes"), "{}", unsure.shown());
+    let accepted = folder.run(&["audit-log", "accept", "--yes"]);
+    assert_eq!(
+        accepted.stdout,
+        "the log goes on from entry 1; 1 entries are gone for good\n",
+        "{}",
+        accepted.shown()
+    );
+    assert_eq!(folder.run(&ask).code, Some(0));
+    assert_eq!(verify(&folder).code, Some(0));
+    assert!(folder.run(&["audit-log", "list"]).stdout.contains("audit.accepted"));
+}
