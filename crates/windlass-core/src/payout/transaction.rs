@@ -5,7 +5,7 @@
 //! they were meant to be.
 
 use alloy_consensus::transaction::SignerRecoverable;
-use alloy_consensus::{SignableTransaction, TxEip1559, TxEnvelope};
+use alloy_consensus::{SignableTransaction, Signed, TxEip1559, TxEnvelope};
 use alloy_eips::eip2718::{Decodable2718, Encodable2718};
 use alloy_primitives::TxKind;
 
@@ -116,18 +116,33 @@ impl Transaction {
 impl ReadTransaction {
     /// Reads bytes back, all of them, and finds out who signed.
     pub fn read(raw: &[u8]) -> Result<Self, TransactionError> {
-        if raw.len() > MAX_TRANSACTION_BYTES {
-            return Err(TransactionError::Unreadable(format!("they are more than {MAX_TRANSACTION_BYTES}")));
-        }
-        let envelope = TxEnvelope::decode_2718_exact(raw)
-            .map_err(|error| TransactionError::Unreadable(error.to_string()))?;
-        let TxEnvelope::Eip1559(signed) = envelope else {
-            return Err(TransactionError::Foreign("is of another type than EIP-1559"));
-        };
+        let signed = decode(raw)?;
         // By the trait: the type's own method takes both forms of a signature.
         let sender = SignerRecoverable::recover_signer(&signed).map_err(|_| TransactionError::Signature)?;
         let hash = *signed.hash();
         Ok(Self { hash, sender, transaction: Transaction::from_consensus_form(signed.strip_signature())? })
+    }
+}
+
+impl Transaction {
+    /// Reads bytes back, and what they hash to, without finding out who signed: for whoever has
+    /// found it out of the same hash before.
+    pub fn read(raw: &[u8]) -> Result<(B256, Self), TransactionError> {
+        let signed = decode(raw)?;
+        let hash = *signed.hash();
+        Ok((hash, Self::from_consensus_form(signed.strip_signature())?))
+    }
+}
+
+fn decode(raw: &[u8]) -> Result<Signed<TxEip1559>, TransactionError> {
+    if raw.len() > MAX_TRANSACTION_BYTES {
+        return Err(TransactionError::Unreadable(format!("they are more than {MAX_TRANSACTION_BYTES}")));
+    }
+    let envelope = TxEnvelope::decode_2718_exact(raw)
+        .map_err(|error| TransactionError::Unreadable(error.to_string()))?;
+    match envelope {
+        TxEnvelope::Eip1559(signed) => Ok(signed),
+        _ => Err(TransactionError::Foreign("is of another type than EIP-1559")),
     }
 }
 

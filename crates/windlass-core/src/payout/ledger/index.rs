@@ -22,7 +22,7 @@ pub const CHECKPOINT_KEY: &str = "pay/ledger/checkpoint";
 pub const MAX_CHECKPOINT_BYTES: usize = 64 << 20;
 
 /// For how many days behind the newest a day's sum is watched. Older ones decide nothing.
-const WATCHED_DAYS: i64 = 7;
+const WATCHED_DAYS: i64 = 1;
 
 /// The newest version of every open row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -4,29 +4,38 @@
 //! but through here: every row that is written gets its code and is named in the audit log in
 //! the same commit, and every row that is read has to carry its own code and to be the version
 //! that the log names last. A row that does not is refused, reported and counted.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | this | following the log, and whether a row is what it names |
+//! | `naming` | what is written |
+//! | `rows` | what is read |
+//! | `signed` | signed forms of transactions |
 
-use std::collections::{BTreeMap, BTreeSet};
+mod naming;
+mod rows;
+mod signed;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use async_trait::async_trait;
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard};
-use windlass_core::chain::{Address, B256, ChainId, U256};
+use windlass_core::chain::B256;
 use windlass_core::commit::{Commit, Write};
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::name::StateKey;
-use windlass_core::payout::audit::{AuditEntry, AuditFault, AuditHead, AuditKey, AuditRow};
+use windlass_core::payout::audit::{AuditFault, AuditHead, AuditKey};
 use windlass_core::payout::ledger::{
-    ApiKey, Approval, Attempt, Budget, BudgetKey, CHECKPOINT_KEY, Forgery, ForgeryKind, Intent, IntentId,
-    LedgerIndex, LedgerRow, MAX_CHECKPOINT_BYTES, PayWrite, Payout, RowId, RowStanding, RowVersion,
-    SignerRow,
+    ApiKey, CHECKPOINT_KEY, Forgery, ForgeryKind, IntentId, LedgerIndex, LedgerRow, MAX_CHECKPOINT_BYTES,
+    Payout, RowId, RowStanding,
 };
-use windlass_core::payout::request::{IdempotencyKey, PayoutId, VaultRef};
-use windlass_core::payout::state::PayoutState;
-use windlass_core::payout::store::{AuditQuery, MAX_PAYOUT_PAGE, PayoutQuery, Payouts};
-use windlass_core::payout::transaction::ReadTransaction;
+use windlass_core::payout::request::PayoutId;
+use windlass_core::payout::store::{AuditQuery, MAX_PAYOUT_PAGE};
 use windlass_core::store::Store;
 
+use self::naming::authenticate;
 use super::head_file::HeadFile;
 
 /// Rows that were refused, by table and by what is wrong with them.
@@ -45,6 +54,10 @@ pub struct Ledger {
     /// What is wrong with the log itself, as it was last followed.
     fault: Mutex<Option<AuditFault>>,
     head_file: Option<HeadFile>,
+    /// How often following was begun, for whoever waits for it.
+    rounds: AtomicU64,
+    /// Signed forms whose signer is known, by what they hash to.
+    signed: Mutex<HashMap<B256, IntentId>>,
 }
 
 /// How far the log was followed.
@@ -54,6 +67,8 @@ struct Followed {
     index: LedgerIndex,
     /// The entry at which the last checkpoint was made; none before that was looked for.
     checkpoint: Option<i64>,
+    /// How often it was begun.
+    rounds: u64,
 }
 
 /// Rows that were read: those that can be used, and what was refused.
@@ -93,6 +108,8 @@ impl Ledger {
             refused: Mutex::default(),
             fault: Mutex::default(),
             head_file,
+            rounds: AtomicU64::new(0),
+            signed: Mutex::default(),
         })
     }
 
@@ -130,6 +147,7 @@ impl Ledger {
     /// Commits rows with their codes, named in the audit log.
     pub async fn commit(&self, mut commit: Commit) -> StoreResult<()> {
         authenticate(&self.key, &mut commit.writes);
+        self.know_signed(&commit);
         self.store.commit(commit).await?;
         if self.head_file.is_some() {
             // It is committed: what comes of following the log is for the next step to meet.
@@ -141,7 +159,13 @@ impl Ledger {
     /// Follows the log to its end. The entry that was followed last has to be what it was: a log
     /// that became shorter, or another, is refused.
     async fn refresh(&self) -> StoreResult<MutexGuard<'_, Followed>> {
+        let arrived = self.rounds.load(Ordering::SeqCst);
         let mut followed = self.followed.lock().await;
+        // Whoever was before has begun after this one came: there is nothing more to see.
+        if followed.rounds > arrived && followed.checkpoint.is_some() {
+            return Ok(followed);
+        }
+        let round = self.rounds.fetch_add(1, Ordering::SeqCst) + 1;
         let begun = followed.index.head();
         let done = async {
             if followed.checkpoint.is_none() {
@@ -151,7 +175,7 @@ impl Ledger {
                 let checkpoint = index.head().seq;
                 self.follow(&mut index).await?;
                 self.check_head_file(index.head()).await?;
-                *followed = Followed { index, checkpoint: Some(checkpoint) };
+                *followed = Followed { index, checkpoint: Some(checkpoint), rounds: 0 };
                 Ok(())
             } else {
                 self.follow(&mut followed.index).await
@@ -160,6 +184,7 @@ impl Ledger {
         let done = done.await;
         self.remember(done.as_ref().err());
         done?;
+        followed.rounds = round;
         if followed.index.head() != begun {
             self.keep_head(followed.index.head());
         }
@@ -348,26 +373,6 @@ impl Ledger {
         let expected = |index: &LedgerIndex| index.rows().filter(is_key).cloned().collect();
         self.read(expected, || self.store.list_api_keys()).await
     }
-
-    /// Every signed form of a transaction, in order: as many as it says, and each the same
-    /// transaction, signed by its account.
-    pub async fn attempts_of(&self, intent: &Intent) -> StoreResult<Vec<Attempt>> {
-        let attempts = self.store.attempts(intent.id).await?;
-        let is_its = |(place, attempt): (u32, &Attempt)| {
-            attempt.number == place + 1 && is_signed_form(intent, attempt)
-        };
-        // Somebody may have signed another one since the transaction was read.
-        let known = attempts.get(..intent.attempts as usize);
-        match known {
-            Some(known) if (0..).zip(known).all(is_its) => Ok(known.to_vec()),
-            _ => {
-                let kind = if known.is_none() { ForgeryKind::Removed } else { ForgeryKind::Altered };
-                let forgery = Forgery { row: RowId::Intent(intent.id), kind };
-                self.refuse(&forgery);
-                Err(StoreError::Forged(format!("a signed form of {forgery}")))
-            }
-        }
-    }
 }
 
 fn checkpoint_key() -> StateKey {
@@ -395,215 +400,5 @@ fn is_current<T: LedgerRow>(index: &LedgerIndex, row: &T) -> bool {
         RowStanding::Current => true,
         RowStanding::Absent => index.is_past(row),
         _ => false,
-    }
-}
-
-/// Whether signed bytes are this transaction, by its account.
-fn is_signed_form(intent: &Intent, attempt: &Attempt) -> bool {
-    let Ok(signed) = ReadTransaction::read(&attempt.raw) else { return false };
-    let transaction = &signed.transaction;
-    signed.hash == attempt.hash
-        && signed.sender == intent.id.signer
-        && (transaction.chain, transaction.nonce) == (intent.id.chain, intent.id.nonce)
-        && transaction.to == Some(intent.to)
-        && transaction.data == intent.data
-        && transaction.gas_limit == intent.gas_limit
-        && transaction.fees == attempt.fees
-}
-
-/// Gives every row of a commit its code, and names it in the audit log: with the entry that is
-/// about it, or else with the last one.
-fn authenticate(key: &AuditKey, writes: &mut Vec<Write>) {
-    let mut versions: Vec<RowVersion> = Vec::new();
-    for write in writes.iter_mut() {
-        let Write::Pay(write) = write else { continue };
-        let mut take = |version: RowVersion| versions.push(version);
-        match write {
-            PayWrite::Payouts(rows) => rows.iter_mut().for_each(|row| take(key.authenticate(row))),
-            PayWrite::Approvals(rows) => rows.iter_mut().for_each(|row| take(key.authenticate(row))),
-            PayWrite::Budgets(rows) => rows.iter_mut().for_each(|row| take(key.authenticate(row))),
-            PayWrite::Intents(rows) => rows.iter_mut().for_each(|row| take(key.authenticate(row))),
-            PayWrite::Signer(row) => take(key.authenticate(row)),
-            PayWrite::ApiKey(row) => take(key.authenticate(row)),
-            PayWrite::Attempts(_) | PayWrite::Audit { .. } => {}
-        }
-    }
-    if versions.is_empty() {
-        return;
-    }
-    let is_log = |write: &Write| matches!(write, Write::Pay(PayWrite::Audit { .. }));
-    if !writes.iter().any(is_log) {
-        writes.push(Write::Pay(PayWrite::Audit { key: key.clone(), entries: Vec::new() }));
-    }
-    let entries = writes.iter_mut().rev().find_map(|write| match write {
-        Write::Pay(PayWrite::Audit { entries, .. }) => Some(entries),
-        _ => None,
-    });
-    let Some(entries) = entries else { return };
-    if entries.is_empty() {
-        entries.push(AuditEntry {
-            actor: "windlass".to_owned(),
-            action: "rows.written".to_owned(),
-            subject: subject_of(&versions[0].row),
-            detail: "{}".to_owned(),
-            rows: String::new(),
-        });
-    }
-    name_rows(entries, versions);
-}
-
-fn name_rows(entries: &mut [AuditEntry], versions: Vec<RowVersion>) {
-    let last = entries.len() - 1;
-    // The last entry about a subject: all before it stand in the same commit.
-    let places: BTreeMap<String, usize> =
-        entries.iter().enumerate().map(|(place, entry)| (entry.subject.clone(), place)).collect();
-    let mut named: BTreeMap<usize, Vec<RowVersion>> = BTreeMap::new();
-    for version in versions {
-        let place = places.get(&subject_of(&version.row)).copied().unwrap_or(last);
-        named.entry(place).or_default().push(version);
-    }
-    for (place, versions) in named {
-        entries[place].rows = serde_json::json!(versions).to_string();
-    }
-}
-
-/// What entries about a row have for a subject.
-fn subject_of(row: &RowId) -> String {
-    match row {
-        RowId::Payout(id) | RowId::Approval { payout: id, .. } => id.to_string(),
-        RowId::Budget(key) => key.token.to_string(),
-        RowId::Intent(id) => id.to_string(),
-        RowId::Signer { address, .. } => address.to_string(),
-        RowId::ApiKey(name) => name.clone(),
-    }
-}
-
-#[async_trait]
-impl Payouts for Ledger {
-    async fn payouts(&self, ids: &[PayoutId]) -> StoreResult<Vec<Payout>> {
-        self.check_payouts(ids).await?.all()
-    }
-
-    async fn payouts_of_keys(&self, keys: &[IdempotencyKey]) -> StoreResult<Vec<Payout>> {
-        self.read(nothing, || self.store.payouts_of_keys(keys)).await?.all()
-    }
-
-    async fn payouts_of_requests(&self, request_ids: &[B256]) -> StoreResult<Vec<Payout>> {
-        self.check_payouts_of_requests(request_ids).await?.all()
-    }
-
-    /// Those that were refused are left out.
-    async fn list_payouts(&self, query: &PayoutQuery) -> StoreResult<Vec<Payout>> {
-        let mut query = PayoutQuery { limit: query.limit.min(MAX_PAYOUT_PAGE), ..query.clone() };
-        let mut payouts = Vec::new();
-        loop {
-            let read = self.read(nothing, || self.store.list_payouts(&query)).await?;
-            let was_full = read.rows.len() + read.forgeries.len() >= query.limit as usize;
-            let ids = read.forgeries.iter().filter_map(|forgery| match forgery.row {
-                RowId::Payout(id) => Some(id),
-                _ => None,
-            });
-            let last = ids.chain(read.rows.last().map(|payout| payout.id)).max();
-            query.limit -= u32::try_from(read.rows.len()).unwrap_or(query.limit).min(query.limit);
-            payouts.extend(read.rows);
-            if read.forgeries.is_empty() || !was_full || query.limit == 0 {
-                return Ok(payouts);
-            }
-            query.after = last;
-        }
-    }
-
-    async fn count_payouts(&self) -> StoreResult<Vec<(PayoutState, u64)>> {
-        self.store.count_payouts().await
-    }
-
-    /// One that was refused makes nobody known.
-    async fn paid_to(&self, vault: VaultRef, to: Address) -> StoreResult<Option<Payout>> {
-        let read = || async { Ok(self.store.paid_to(vault, to).await?.into_iter().collect()) };
-        Ok(self.read(nothing, read).await?.rows.pop())
-    }
-
-    async fn open_total(&self, vault: VaultRef, token: Address) -> StoreResult<U256> {
-        self.store.open_total(vault, token).await
-    }
-
-    /// Those that were refused count for nothing.
-    async fn approvals(&self, payouts: &[PayoutId]) -> StoreResult<Vec<Approval>> {
-        let expected = |index: &LedgerIndex| {
-            let open = payouts.iter().flat_map(|payout| index.approvals(*payout).cloned());
-            open.collect::<Vec<RowId>>()
-        };
-        let read = self.read(expected, || self.store.approvals(payouts)).await?;
-        Ok(read.rows)
-    }
-
-    async fn budgets(&self, keys: &[BudgetKey]) -> StoreResult<Vec<Budget>> {
-        let expected = |index: &LedgerIndex| named(index, keys.iter().map(|key| RowId::Budget(*key)));
-        // What was never written is no row.
-        let read = || async {
-            let budgets = self.store.budgets(keys).await?;
-            Ok(budgets.into_iter().filter(|budget| budget.version > 0).collect())
-        };
-        let written = self.read(expected, read).await?.all()?;
-        let written: BTreeMap<BudgetKey, Budget> = written.into_iter().map(|row| (row.key, row)).collect();
-        Ok(keys.iter().map(|key| written.get(key).copied().unwrap_or(Budget::empty(*key))).collect())
-    }
-
-    /// Those that were refused are left out.
-    async fn list_budgets(&self, after: Option<BudgetKey>, limit: u32) -> StoreResult<Vec<Budget>> {
-        Ok(self.read(nothing, || self.store.list_budgets(after, limit)).await?.rows)
-    }
-
-    /// Those that were refused are left out.
-    async fn list_intents(&self, after: Option<IntentId>, limit: u32) -> StoreResult<Vec<Intent>> {
-        Ok(self.read(nothing, || self.store.list_intents(after, limit)).await?.rows)
-    }
-
-    async fn intent(&self, id: IntentId) -> StoreResult<Option<Intent>> {
-        let expected = |index: &LedgerIndex| named(index, std::iter::once(RowId::Intent(id)));
-        let read = || async { Ok(self.store.intent(id).await?.into_iter().collect()) };
-        Ok(self.read(expected, read).await?.all()?.pop())
-    }
-
-    async fn intents_of(&self, payout: PayoutId) -> StoreResult<Vec<Intent>> {
-        self.read(nothing, || self.store.intents_of(payout)).await?.all()
-    }
-
-    async fn attempts(&self, intent: IntentId) -> StoreResult<Vec<Attempt>> {
-        match self.intent(intent).await? {
-            Some(intent) => self.attempts_of(&intent).await,
-            None => Ok(Vec::new()),
-        }
-    }
-
-    async fn signer(&self, chain: ChainId, address: Address) -> StoreResult<Option<SignerRow>> {
-        let expected = |index: &LedgerIndex| named(index, std::iter::once(RowId::Signer { chain, address }));
-        let read = || async { Ok(self.store.signer(chain, address).await?.into_iter().collect()) };
-        Ok(self.read(expected, read).await?.all()?.pop())
-    }
-
-    async fn list_signers(&self) -> StoreResult<Vec<SignerRow>> {
-        let is_signer = |row: &&RowId| matches!(row, RowId::Signer { .. });
-        let expected = |index: &LedgerIndex| index.rows().filter(is_signer).cloned().collect();
-        Ok(self.read(expected, || self.store.list_signers()).await?.rows)
-    }
-
-    async fn audit_rows(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {
-        self.store.audit_rows(query).await
-    }
-
-    async fn audit_head(&self) -> StoreResult<AuditHead> {
-        self.store.audit_head().await
-    }
-
-    /// One that was refused is not known.
-    async fn api_key(&self, hash: B256) -> StoreResult<Option<ApiKey>> {
-        let read = || async { Ok(self.store.api_key(hash).await?.into_iter().collect()) };
-        Ok(self.read(nothing, read).await?.rows.pop())
-    }
-
-    /// Those that were refused are left out.
-    async fn list_api_keys(&self) -> StoreResult<Vec<ApiKey>> {
-        Ok(self.check_api_keys().await?.rows)
     }
 }

@@ -1,0 +1,79 @@
+//! Signed forms of transactions: each has to be its transaction, signed by its account. They carry
+//! no code, for nobody else can sign them.
+
+use std::collections::HashMap;
+use std::sync::PoisonError;
+
+use windlass_core::chain::B256;
+use windlass_core::commit::{Commit, Write};
+use windlass_core::error::{StoreError, StoreResult};
+use windlass_core::payout::ledger::{Attempt, Forgery, ForgeryKind, Intent, IntentId, PayWrite, RowId};
+use windlass_core::payout::transaction::{ReadTransaction, Transaction};
+
+use super::Ledger;
+
+/// Of so many signed forms it is remembered who has signed them.
+const MAX_SIGNED: usize = 100_000;
+
+impl Ledger {
+    /// Every signed form of a transaction, in order: as many as it says, and each the same
+    /// transaction, signed by its account.
+    pub async fn attempts_of(&self, intent: &Intent) -> StoreResult<Vec<Attempt>> {
+        let attempts = self.store.attempts(intent.id).await?;
+        let is_its = |(place, attempt): (u32, &Attempt)| {
+            attempt.number == place + 1 && self.is_signed_form(intent, attempt)
+        };
+        // Somebody may have signed another one since the transaction was read.
+        let known = attempts.get(..intent.attempts as usize);
+        match known {
+            Some(known) if (0..).zip(known).all(is_its) => Ok(known.to_vec()),
+            _ => {
+                let kind = if known.is_none() { ForgeryKind::Removed } else { ForgeryKind::Altered };
+                let forgery = Forgery { row: RowId::Intent(intent.id), kind };
+                self.refuse(&forgery);
+                Err(StoreError::Forged(format!("a signed form of {forgery}")))
+            }
+        }
+    }
+
+    /// Whether signed bytes are this transaction, by its account. Who has signed is found out once.
+    fn is_signed_form(&self, intent: &Intent, attempt: &Attempt) -> bool {
+        let Ok((hash, transaction)) = Transaction::read(&attempt.raw) else { return false };
+        let is_same = hash == attempt.hash
+            && (transaction.chain, transaction.nonce) == (intent.id.chain, intent.id.nonce)
+            && transaction.to == Some(intent.to)
+            && transaction.data == intent.data
+            && transaction.gas_limit == intent.gas_limit
+            && transaction.fees == attempt.fees;
+        is_same && self.is_signed_by_its_account(intent.id, attempt)
+    }
+
+    fn is_signed_by_its_account(&self, id: IntentId, attempt: &Attempt) -> bool {
+        let known = |signed: &HashMap<B256, IntentId>| signed.get(&attempt.hash) == Some(&id);
+        if known(&self.signed.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return true;
+        }
+        let is_signed = ReadTransaction::read(&attempt.raw).is_ok_and(|read| read.sender == id.signer);
+        if is_signed {
+            self.remember_signed(attempt.hash, id);
+        }
+        is_signed
+    }
+
+    /// What this process has signed itself need not be found out again.
+    pub(super) fn know_signed(&self, commit: &Commit) {
+        for write in &commit.writes {
+            if let Write::Pay(PayWrite::Attempts(attempts)) = write {
+                attempts.iter().for_each(|attempt| self.remember_signed(attempt.hash, attempt.intent));
+            }
+        }
+    }
+
+    fn remember_signed(&self, hash: B256, id: IntentId) {
+        let mut signed = self.signed.lock().unwrap_or_else(PoisonError::into_inner);
+        if signed.len() >= MAX_SIGNED {
+            signed.clear();
+        }
+        signed.insert(hash, id);
+    }
+}
