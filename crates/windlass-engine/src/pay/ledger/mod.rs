@@ -8,10 +8,12 @@
 //! | file | what it holds |
 //! | --- | --- |
 //! | this | following the log, and whether a row is what it names |
+//! | `checkpoint` | from where the log is followed at the next start |
 //! | `naming` | what is written |
 //! | `rows` | what is read |
 //! | `signed` | signed forms of transactions |
 
+mod checkpoint;
 mod naming;
 mod rows;
 mod signed;
@@ -23,26 +25,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard};
 use windlass_core::chain::B256;
-use windlass_core::commit::{Commit, Write};
+use windlass_core::commit::Commit;
 use windlass_core::error::{StoreError, StoreResult};
-use windlass_core::name::StateKey;
 use windlass_core::payout::audit::{AuditFault, AuditHead, AuditKey};
 use windlass_core::payout::ledger::{
-    ApiKey, CHECKPOINT_KEY, Forgery, ForgeryKind, IntentId, LedgerIndex, LedgerRow, MAX_CHECKPOINT_BYTES,
-    Payout, RowId, RowStanding,
+    ApiKey, Forgery, ForgeryKind, IntentId, LedgerIndex, LedgerRow, Payout, RowId, RowStanding,
 };
 use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::store::{AuditQuery, MAX_PAYOUT_PAGE};
 use windlass_core::store::Store;
 
+use self::checkpoint::checkpoint_key;
 use self::naming::authenticate;
 use super::head_file::HeadFile;
 
 /// Rows that were refused, by table and by what is wrong with them.
 pub const REFUSED_TOTAL: &str = "windlass_pay_refused_rows_total";
-
-/// After at least so many entries a checkpoint is made.
-const CHECKPOINT_ENTRIES: i64 = 5_000;
 
 /// What is kept of payouts, verified.
 pub struct Ledger {
@@ -247,26 +245,6 @@ impl Ledger {
         }
     }
 
-    /// Makes a checkpoint if the log has grown enough since the last one.
-    pub async fn checkpoint(&self) -> StoreResult<bool> {
-        let mut followed = self.refresh().await?;
-        let index = &followed.index;
-        let seq = index.head().seq;
-        let due = CHECKPOINT_ENTRIES.max(4 * i64::try_from(index.len()).unwrap_or(i64::MAX / 4));
-        if seq - followed.checkpoint.unwrap_or(0) < due {
-            return Ok(false);
-        }
-        let value = index.checkpoint(&self.key);
-        followed.checkpoint = Some(seq);
-        drop(followed);
-        if value.len() > MAX_CHECKPOINT_BYTES {
-            return Ok(false);
-        }
-        let write = Write::PutState { key: checkpoint_key(), value: Some(value) };
-        self.store.commit(Commit::of(vec![write]).relaxed()).await?;
-        Ok(true)
-    }
-
     /// Reads rows, and refuses those that are not what Windlass has written last. `expected`
     /// says which rows have to be among them.
     async fn read<T, F, R>(
@@ -373,10 +351,6 @@ impl Ledger {
         let expected = |index: &LedgerIndex| index.rows().filter(is_key).cloned().collect();
         self.read(expected, || self.store.list_api_keys()).await
     }
-}
-
-fn checkpoint_key() -> StateKey {
-    StateKey::new(CHECKPOINT_KEY).expect("a name of letters and slashes")
 }
 
 fn nothing(_: &LedgerIndex) -> Vec<RowId> {

@@ -9,10 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::{Address, B256, U256};
+use windlass_core::commit::{Commit, Write};
 use windlass_core::error::StoreError;
 use windlass_core::job::NewJob;
 use windlass_core::name::{LaneKey, Queue};
-use windlass_core::payout::ledger::{ApiKey, ForgeryKind, Role, RowId};
+use windlass_core::payout::audit::AuditEntry;
+use windlass_core::payout::ledger::{ApiKey, ForgeryKind, PayWrite, Role, RowId};
 use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::risk::RiskLimits;
 use windlass_core::payout::state::PayoutState;
@@ -588,6 +590,49 @@ async fn a_database_that_was_put_back_shows_against_the_file() {
     }
     let row = RowId::ApiKey("bob".to_owned());
     assert_eq!(row.to_string(), "API key `bob`");
+}
+
+/// A checkpoint spares following the log from its first entry, and nobody gains by altering it.
+#[tokio::test]
+async fn a_checkpoint_is_made_and_an_altered_one_is_not_used() {
+    let case = Break::new(Kind::Sqlite, |_| {}).await;
+    let ledger = case.process.ledger.clone();
+    let keyring = Keyring::new(ledger.clone(), "cli/root").expect("a keyring");
+    keyring.create("ann", Role::Viewer, ApiKey::hash_of("ann")).await.expect("made");
+    keyring.create("bob", Role::Approver, ApiKey::hash_of("bob")).await.expect("made");
+    assert!(!ledger.checkpoint().await.expect("looked"), "the log is short");
+    let entry = AuditEntry {
+        actor: "worker".to_owned(),
+        action: "attempt.sent".to_owned(),
+        subject: "x".to_owned(),
+        detail: "{}".to_owned(),
+        rows: String::new(),
+    };
+    let entries = vec![entry; 5_000];
+    let write = Write::Pay(PayWrite::Audit { key: AUDIT_KEY, entries });
+    ledger.commit(Commit::of(vec![write])).await.expect("written");
+    assert!(ledger.checkpoint().await.expect("made") && !ledger.checkpoint().await.expect("looked"));
+    keyring.revoke("bob").await.expect("revoked");
+    // The first entries are not read again: that they are gone does not show to who begins there.
+    case.sql(&[
+        "CREATE TABLE kept AS SELECT * FROM audit WHERE seq < 10",
+        "DELETE FROM audit WHERE seq < 10",
+    ])
+    .await;
+    let begun = || Ledger::new(case.world.store.clone(), AUDIT_KEY);
+    let found = begun().api_key(ApiKey::hash_of("ann")).await.expect("read").expect("known");
+    assert_eq!(found.role, Role::Viewer);
+    let bob = begun().api_key(ApiKey::hash_of("bob")).await.expect("read").expect("known");
+    assert!(bob.revoked_at.is_some(), "what came behind the checkpoint counts");
+    // One that was altered is as good as none: then all of the log has to be there.
+    case.sql(&[
+        "UPDATE state SET value = replace(value, '5002', '5001') WHERE key = 'pay/ledger/checkpoint'",
+    ])
+    .await;
+    let error = begun().api_key(ApiKey::hash_of("ann")).await.expect_err("entries are missing");
+    assert!(matches!(error, StoreError::AuditBroken(_)), "{error}");
+    case.sql(&["INSERT INTO audit SELECT * FROM kept"]).await;
+    assert!(begun().api_key(ApiKey::hash_of("ann")).await.expect("read").is_some());
 }
 
 #[test]
