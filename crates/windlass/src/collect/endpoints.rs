@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::{Instant, sleep, timeout_at};
-use url::Url;
 use windlass_chain::evm::{EvmHeads, EvmPool, EvmRpc, HeadsOptions, LearnOptions, PoolOptions, RpcError};
 use windlass_core::chain::ChainId;
 use windlass_core::code::Code;
@@ -16,7 +15,7 @@ use windlass_core::reader::{ChainError, ChainErrorKind};
 use super::hurdle::Hurdle;
 use super::learned::Learns;
 use super::prepare;
-use crate::config::chain::{Chain, ChainName};
+use crate::config::chain::{Chain, ChainName, repeated_url};
 use crate::failure::Failure;
 
 /// How long an endpoint may take to say which chain it serves.
@@ -44,21 +43,7 @@ pub(crate) struct Endpoints {
 /// Refuses one endpoint under two names: it would agree with itself, and what two endpoints say
 /// alike is believed.
 pub(crate) fn one_url_each(name: &ChainName, urls: &[&str]) -> Result<(), Failure> {
-    // As a client asks them: hosts in any case, the usual port or none, `/` or nothing.
-    let same = |url: &&str| match Url::parse(url) {
-        Ok(mut parsed) => {
-            parsed.set_fragment(None);
-            if parsed.query() == Some("") {
-                parsed.set_query(None);
-            }
-            parsed.as_str().trim_end_matches('/').to_owned()
-        }
-        Err(_) => (*url).to_owned(),
-    };
-    let written: Vec<String> = urls.iter().map(same).collect();
-    let twice = (1..written.len()).find(|place| written[..*place].contains(&written[*place]));
-    let Some(second) = twice else { return Ok(()) };
-    let first = written.iter().position(|url| *url == written[second]).unwrap_or(0);
+    let Some((first, second)) = repeated_url(urls) else { return Ok(()) };
     let message =
         format!("`rpc` of `[chain.{name}]` has one URL twice: at places {} and {}", first + 1, second + 1);
     Err(Failure::coded(Code::ConfigInvalid, message).hint(

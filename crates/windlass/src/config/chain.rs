@@ -7,6 +7,7 @@ use std::path::Path;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
+use url::Url;
 use windlass_core::chain::ChainId;
 
 use super::interval::Interval;
@@ -116,6 +117,24 @@ impl Endpoints {
     }
 }
 
+/// The first two places that have one URL, as a client asks it: hosts in any case, the usual port
+/// or none, `/` or nothing.
+pub(crate) fn repeated_url(urls: &[&str]) -> Option<(usize, usize)> {
+    let normalised = |url: &&str| match Url::parse(url) {
+        Ok(mut parsed) => {
+            parsed.set_fragment(None);
+            if parsed.query() == Some("") {
+                parsed.set_query(None);
+            }
+            parsed.as_str().trim_end_matches('/').to_owned()
+        }
+        Err(_) => (*url).to_owned(),
+    };
+    let urls: Vec<String> = urls.iter().map(normalised).collect();
+    let second = (1..urls.len()).find(|place| urls[..*place].contains(&urls[*place]))?;
+    urls.iter().position(|url| *url == urls[second]).map(|first| (first, second))
+}
+
 impl TryFrom<Vec<RpcUrl>> for Endpoints {
     type Error = String;
     fn try_from(urls: Vec<RpcUrl>) -> Result<Self, String> {
@@ -178,6 +197,15 @@ impl RpcUrl {
     /// Reads the secret, if it is one.
     pub(crate) fn resolve(&self) -> Result<SecretString, SecretError> {
         self.0.resolve()
+    }
+
+    /// What the file says: a URL, or the place of one. It may hold a key.
+    pub(crate) fn written(&self) -> SecretString {
+        match &self.0 {
+            Secret::Plain(text) => text.clone(),
+            Secret::Env(name) => format!("env:{name}").into(),
+            Secret::File(path) => format!("file:{}", path.display()).into(),
+        }
     }
 
     /// A form that may be printed.

@@ -6,9 +6,11 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
+use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
 
+use super::chain::{Chain, ChainName, RpcUrl, repeated_url};
 use super::origin::Origin;
 use super::problem::Problem;
 use super::sections::Config;
@@ -198,6 +200,17 @@ fn entry_of(place: &[&Segment]) -> Option<usize> {
     }
 }
 
+/// One URL twice would agree with itself, and what two endpoints say alike is believed.
+fn repeated_endpoint(name: &ChainName, chain: &Chain, table: &Table) -> Option<Problem> {
+    let written: Vec<_> = chain.rpc.iter().map(RpcUrl::written).collect();
+    let urls: Vec<&str> = written.iter().map(ExposeSecret::expose_secret).collect();
+    let (first, second) = repeated_url(&urls)?;
+    let path = ["chain".to_owned(), name.to_string(), "rpc".to_owned()];
+    let origin = tree::nearest(table, &path).map_or(Origin::Default, |node| node.origin.clone());
+    let message = format!("one URL twice: at places {} and {}", first + 1, second + 1);
+    Some(Problem::new(origin, path.join("."), message))
+}
+
 /// Checks what no single value can say, of what could be read.
 pub(crate) fn check(config: &Config, table: &Table) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -209,6 +222,7 @@ pub(crate) fn check(config: &Config, table: &Table) -> Vec<Problem> {
             let message = format!("`{other}` has the id {} already", chain.id);
             problems.push(Problem::new(origin, path.join("."), message));
         }
+        problems.extend(repeated_endpoint(name, chain, table));
     }
     problems.extend(api::check(config, table));
     problems.extend(index::check::check(config, table));
@@ -311,5 +325,18 @@ mod tests {
         let (config, _) = read(table.clone());
         let problems: Vec<String> = check(&config, &table).iter().map(ToString::to_string).collect();
         assert_eq!(problems, ["w.toml:5: chain.b.id: `a` has the id 1 already"]);
+    }
+
+    #[test]
+    fn one_url_twice_is_a_mistake() {
+        let found = |rpc: &str| {
+            let table = table(&format!("[chain.a]\nid = 1\nrpc = [{rpc}]"));
+            let (config, _) = read(table.clone());
+            check(&config, &table).iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let problem = "w.toml:3: chain.a.rpc: one URL twice: at places 1 and 3";
+        assert_eq!(found("'http://h/k', 'http://i', 'http://H:80/k'"), [problem]);
+        assert_eq!(found("'env:A', 'env:B', 'env:A'"), [problem]);
+        assert_eq!(found("'http://h/k', 'http://h/l', 'env:A'"), [""; 0]);
     }
 }

@@ -105,10 +105,28 @@ impl Follower {
             Link::Follows => Ok((Some(true), error)),
             Link::Nothing => Err(error.unwrap_or_else(|| lacks_next(position, newest)).into()),
             Link::Broken => match self.is_canonical(&position).await? {
-                Some(true) => Err(does_not_follow(position).into()),
+                Some(true) => match self.next_from_each(position).await {
+                    Some(next) => {
+                        self.read_ahead.restart(next);
+                        Ok((Some(true), None))
+                    }
+                    None => Err(does_not_follow(position).into()),
+                },
                 found => Ok((found, None)),
             },
         }
+    }
+
+    /// The block after the last stored one from an endpoint that has it, when the block that was
+    /// read names another parent: one endpoint's unlinked header does not hold up the others.
+    async fn next_from_each(&self, position: BlockRef) -> Option<Header> {
+        let answers = self.chain.reader.header_from_each(BlockTag::Number(position.number + 1)).await;
+        let headers = answers.into_iter().filter_map(|one| one.answer.ok().flatten());
+        let following: Vec<Header> = headers.filter(|header| header.block.follows(&position)).collect();
+        // Endpoints that agree come before one whose header is its own.
+        let backers =
+            |header: &Header| following.iter().filter(|other| other.block.hash == header.block.hash).count();
+        following.iter().max_by_key(|header| backers(header)).cloned()
     }
 
     /// Whether the chain still has the last stored block; `None` from a node that does

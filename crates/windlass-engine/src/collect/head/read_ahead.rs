@@ -171,6 +171,12 @@ impl ReadAhead {
         follows
     }
 
+    /// Drops what was read and begins again with this block, which follows the last stored one.
+    pub(super) fn restart(&mut self, next: Header) {
+        self.blocks.clear();
+        self.blocks.push_back(ReadBlock { header: next, logs: None });
+    }
+
     /// The next blocks whose logs are not known yet.
     pub(super) fn without_logs(&self) -> impl Iterator<Item = &Header> {
         self.blocks.iter().filter(|block| block.logs.is_none()).map(|block| &block.header)

@@ -181,6 +181,7 @@ on_both_stores! {
         a_liar_that_leaves_out_one_contract_deletes_nothing
         one_liar_of_two_changes_nothing_and_is_named
         a_liar_of_two_does_not_stop_the_head
+        unlinked_headers_of_one_endpoint_do_not_stop_the_head
         a_row_that_one_endpoint_denies_is_kept
         a_row_that_two_endpoints_deny_is_removed
         a_row_that_the_receipts_deny_is_removed

@@ -518,6 +518,33 @@ pub(super) async fn an_endpoint_of_another_branch_stops_nothing(kind: Kind) {
     assert_eq!(stage.position().await, i64::try_from(HEAD + 1).ok());
 }
 
+/// One of two invents headers above what is stored that do not link to each other: the head goes
+/// on with the blocks of the other.
+pub(super) async fn unlinked_headers_of_one_endpoint_do_not_stop_the_head(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.mine_up_to(HEAD);
+    let liar = another(&stage);
+    let panel = Arc::new(Panel::new(vec![liar.clone(), another(&stage)]));
+    let mut collector = stage.collector_reading("a", &Orders::default(), panel);
+    collector.settle().await;
+    for block in 1..=3 {
+        stage.mine(&[1_000]);
+        liar.tamper_headers(move |header| match header.block.number == HEAD + block {
+            true => {
+                let (hash, parent_hash) = (B256::repeat_byte(7), B256::repeat_byte(8));
+                Header { block: BlockHeader { hash, parent_hash, ..header.block }, ..header }
+            }
+            false => header,
+        });
+        let done = collector.follower.step().await.expect("the other endpoint has the block");
+        assert!(matches!(done, Followed::Advanced { blocks: 1, .. }), "{done:?}");
+        assert_eq!(stage.position().await, i64::try_from(HEAD + block).ok());
+    }
+    liar.be_honest();
+    collector.settle().await;
+    stage.assert_complete(&Orders::default()).await;
+}
+
 /// One endpoint that is asked again says the same again: what it alone was heard about is not
 /// recorded as compared, and neither is what was compared before and is looked at anew.
 pub(super) async fn what_two_endpoints_were_heard_about_is_recorded(kind: Kind) {
