@@ -148,6 +148,24 @@ impl Audit {
         Ok(start.zip(head).map(|(from, head)| BlockRange { from, to: head.number.min(finalized) }))
     }
 
+    /// The first of some blocks that the endpoints have, if they have the last: a chain may begin
+    /// above the first block that is asked for, and a node may keep only newer ones.
+    pub async fn first_known(&self, blocks: BlockRange) -> Result<Option<u64>, CollectError> {
+        let is_known = async |number| -> Result<bool, CollectError> {
+            let ask = || self.chain.reader.header(BlockTag::Number(number));
+            Ok(patiently(ask).await?.is_some())
+        };
+        if !is_known(blocks.to).await? {
+            return Ok(None);
+        }
+        let (mut from, mut known) = (blocks.from, blocks.to);
+        while from < known {
+            let middle = from + (known - from) / 2;
+            if is_known(middle).await? { known = middle } else { from = middle + 1 }
+        }
+        Ok(Some(known))
+    }
+
     /// Audits some blocks, at most [`MAX_PAGE_BLOCKS`]; mends what differs if told to.
     pub async fn page(&self, blocks: BlockRange, repairs: bool) -> Result<Audited, CollectError> {
         if !repairs {

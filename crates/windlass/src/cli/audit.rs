@@ -10,7 +10,7 @@ use windlass_chain::evm::{EvmPool, PoolOptions};
 use windlass_core::code::Code;
 use windlass_core::name::Owner;
 use windlass_core::range::BlockRange;
-use windlass_core::reader::ChainReader;
+use windlass_core::reader::{ChainErrorKind, ChainReader};
 use windlass_core::store::Store;
 use windlass_engine::collect::audit::Audit;
 use windlass_engine::collect::chain::CollectedChain;
@@ -206,7 +206,7 @@ async fn examine(
     while from <= blocks.to {
         match page(audit, from, blocks.to, args.repair, &mut report).await {
             Ok(next) => from = next,
-            Err(error) if from == blocks.from => return Err(error.into()),
+            Err(error) if from == blocks.from => return Err(not_begun(audit, blocks, error).await),
             // What was found until here is not lost.
             Err(error) => {
                 report.end_before(from);
@@ -222,6 +222,21 @@ async fn examine(
     }
     report.add_phantoms(&audit.phantoms(args.repair).await?);
     Ok((report, None))
+}
+
+/// Why not even the first blocks could be audited. Where the endpoints have only later ones, the
+/// hint says from which on.
+async fn not_begun(audit: &Audit, blocks: BlockRange, error: CollectError) -> Failure {
+    let is_unknown =
+        matches!(&error, CollectError::Chain(error) if error.kind == ChainErrorKind::UnknownBlock);
+    let first = if is_unknown { audit.first_known(blocks).await.ok().flatten() } else { None };
+    match first.filter(|first| *first > blocks.from) {
+        Some(first) => Failure::from(error).hint(format_args!(
+            "the first block that the endpoints have is {first}: audit from there with `--from {first}`; \
+             for older ones, name an endpoint that has them with --rpc"
+        )),
+        None => error.into(),
+    }
 }
 
 /// Looks at the next blocks; says where to go on.

@@ -80,8 +80,8 @@ impl Endpoints {
         Ok((heads.endpoints() > 0).then_some(heads))
     }
 
-    /// Makes sure that every endpoint that answers serves this chain, and that one answers. Once
-    /// one does, the others are waited for a moment: the pool makes sure of each before it is asked.
+    /// Makes sure that an endpoint answers and serves this chain. Once one does, the others are
+    /// waited for a moment: the pool makes sure of each before it is asked.
     pub(crate) async fn check_chain(&self) -> Result<(), Hurdle> {
         let mut asked = tokio::task::JoinSet::new();
         for url in self.urls.clone() {
@@ -97,12 +97,12 @@ impl Endpoints {
                 }
             });
         }
-        let (mut confirmed, mut trouble) = (0, None);
+        let (mut confirmed, mut trouble, mut wrong) = (0, None, None);
         let mut deadline = Instant::now() + CHAIN_ID_TIMEOUT * 2;
         while let Ok(Some(answer)) = timeout_at(deadline, asked.join_next()).await {
             match answer {
                 Ok(Ok((place, found))) if found != self.id => {
-                    return Err(self.wrong_chain(&place, found).into());
+                    wrong = wrong.or(Some(self.wrong_chain(&place, found)));
                 }
                 Ok(Ok(_)) => {
                     confirmed += 1;
@@ -112,17 +112,41 @@ impl Endpoints {
                 Err(error) => tracing::debug!(%error, "a look at an endpoint was interrupted"),
             }
         }
-        match trouble {
-            Some(error) if confirmed == 0 => return Err(error.into()),
-            Some(error) => {
-                tracing::warn!(chain = %self.name, %error, "an endpoint does not answer; the others do");
-            }
-            None if !asked.is_empty() => {
-                tracing::warn!(chain = %self.name, endpoints = asked.len(), "endpoints do not answer yet; others do");
-            }
-            None => {}
+        self.judge(confirmed, wrong, trouble, asked.len())
+    }
+
+    /// Whether the chain may be asked. The pool leaves an endpoint of another chain out as long as
+    /// it serves that one: it ends nothing where another endpoint serves the right one.
+    fn judge(
+        &self,
+        confirmed: usize,
+        wrong: Option<Failure>,
+        trouble: Option<RpcError>,
+        silent: usize,
+    ) -> Result<(), Hurdle> {
+        if confirmed == 0 {
+            return match (wrong, trouble) {
+                (Some(wrong), _) => Err(wrong.into()),
+                (None, Some(error)) => Err(error.into()),
+                (None, None) => Err(self.all_silent(silent).into()),
+            };
+        }
+        if let Some(wrong) = wrong {
+            tracing::error!(chain = %self.name, code = %Code::RpcWrongChain, "{}; it is not asked", wrong.message);
+        }
+        if let Some(error) = trouble {
+            tracing::warn!(chain = %self.name, %error, "an endpoint does not answer; the others do");
+        } else if silent > 0 {
+            tracing::warn!(chain = %self.name, endpoints = silent, "endpoints do not answer yet; others do");
         }
         Ok(())
+    }
+
+    /// No endpoint has answered in time, and none has failed.
+    fn all_silent(&self, silent: usize) -> ChainError {
+        let within = (CHAIN_ID_TIMEOUT * 2).as_secs();
+        let message = format!("{silent} endpoints of chain {} gave no answer within {within} s", self.name);
+        ChainError::new(ChainErrorKind::Unreachable, message)
     }
 
     fn wrong_chain(&self, place: &str, found: ChainId) -> Failure {
@@ -226,17 +250,33 @@ mod tests {
         url
     }
 
+    async fn endpoints(urls: &[String]) -> Endpoints {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let chain = toml::from_str(&format!("id = 1\nrpc = {urls:?}")).expect("a chain");
+        let name = ChainName::try_from("local".to_owned()).expect("a name");
+        Endpoints::open(&name, &chain).expect("endpoints")
+    }
+
+    /// One endpoint serves another chain for a while, at a restart: the other is enough.
+    #[tokio::test]
+    async fn an_endpoint_of_another_chain_ends_nothing_beside_a_right_one() {
+        let (right, wrong) = (r#""result":"0x1""#, r#""result":"0x5""#);
+        let both = endpoints(&[serve(vec![wrong]).await, serve(vec![right]).await]).await;
+        assert!(both.check_chain().await.is_ok());
+        let refusal = r#""error":{"code":-32000,"message":"later"}"#;
+        let refusing = serve(vec![refusal; 3]).await;
+        let neither = endpoints(&[serve(vec![wrong]).await, refusing]).await;
+        let ended = neither.check_chain().await.expect_err("no endpoint serves the chain");
+        assert_eq!(Failure::from(ended).code, Some(Code::RpcWrongChain));
+    }
+
     /// One endpoint hangs and the other refuses once, in words of its own: a start does not wait
     /// for the first.
     #[tokio::test]
     async fn an_endpoint_that_refuses_once_is_asked_again_while_another_hangs() {
-        let _ = rustls::crypto::ring::default_provider().install_default();
         let refusal = r#""error":{"code":-1494,"message":"du vu fu"}"#;
         let answer = r#""result":"0x1""#;
-        let urls = [serve(Vec::new()).await, serve(vec![refusal, answer]).await];
-        let chain = toml::from_str(&format!("id = 1\nrpc = {urls:?}")).expect("a chain");
-        let name = ChainName::try_from("local".to_owned()).expect("a name");
-        let endpoints = Endpoints::open(&name, &chain).expect("endpoints");
+        let endpoints = endpoints(&[serve(Vec::new()).await, serve(vec![refusal, answer]).await]).await;
         let checked = timeout_at(Instant::now() + CHAIN_ID_TIMEOUT / 2, endpoints.check_chain()).await;
         assert!(matches!(checked, Ok(Ok(()))));
     }

@@ -82,7 +82,7 @@ async fn endpoints_that_have_different_blocks_are_told_apart() {
     other.pay(11);
     let one = format!("\"{}\"", world.url());
     for (second, code, words) in [
-        (world.url(), Some(1), "has one URL twice: at places 1 and 2"),
+        (world.url(), Some(1), "chain.local.rpc: one URL twice: at places 1 and 2"),
         (world.url().replace("127.0.0.1", "localhost"), Some(0), "2 endpoints have the same block"),
         (other.url(), Some(1), "the endpoints have different blocks"),
     ] {
