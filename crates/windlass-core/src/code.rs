@@ -129,6 +129,8 @@ codes! {
     TransactionFailed = "W0611";
     /// A row of the ledger was not written by Windlass as it stands.
     RowForged = "W0612";
+    /// An account cannot pay for the gas of its transactions.
+    SignerShortOfGas = "W0613";
 }
 
 impl fmt::Display for Code {

@@ -65,6 +65,7 @@ pages! {
     VaultDiffers: "W0610",
     TransactionFailed: "W0611",
     RowForged: "W0612",
+    SignerShortOfGas: "W0613",
 }
 
 #[cfg(test)]

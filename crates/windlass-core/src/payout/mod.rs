@@ -7,6 +7,7 @@
 //! | [`risk`] | whether it may be made |
 //! | [`day`] | the days of a budget |
 //! | [`fees`] | what a transaction offers for its gas |
+//! | [`gas`] | whether an account can pay for gas |
 //! | [`ledger`] | what is kept: rows with versions |
 //! | [`store`] | the port to what is kept |
 //! | [`desk`] | the port to where payouts are asked for and approved |
@@ -21,6 +22,7 @@ pub mod day;
 mod decimal;
 pub mod desk;
 pub mod fees;
+pub mod gas;
 pub mod ledger;
 pub mod request;
 pub mod risk;

@@ -6,8 +6,9 @@
 //!       └──► REJECTED ◄┘            └──► FAILED
 //! ```
 //!
-//! Back from CONFIRMED goes only who was reorganised before it was final. REJECTED and
-//! FAILED are ends: nothing was paid, and nothing will be.
+//! A payout goes back from CONFIRMED when a reorg removes its payment before it is final, and
+//! when an operator has the stored transaction sent again after a reorg below finality. REJECTED
+//! and FAILED are ends: nothing was paid, and nothing will be.
 
 use std::fmt;
 use std::str::FromStr;

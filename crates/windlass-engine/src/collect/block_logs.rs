@@ -75,8 +75,24 @@ pub(super) async fn of_header(
         Err(error) if error.kind == ChainErrorKind::Unconfirmed => {
             from_receipts(reader, header, filter).await.ok_or(error)
         }
+        // Some endpoints take no block hash in a filter.
+        Err(error) if error.kind != ChainErrorKind::Unreachable => {
+            match from_range(reader, header, filter).await {
+                Some(logs) => Ok(logs),
+                None => from_receipts(reader, header, filter).await.ok_or(error),
+            }
+        }
         Err(error) => Err(error),
     }
+}
+
+/// The wanted logs of a block, asked for by its number. An empty answer counts for nothing: an
+/// endpoint that does not have the block yet gives one.
+async fn from_range(reader: &dyn ChainReader, header: &Header, filter: &LogFilter) -> Option<Vec<LogEvent>> {
+    let number = header.block.number;
+    let span = LogSpan::Range(BlockRange { from: number, to: number });
+    let logs = checked(&header.block, filter, reader.logs(span, filter).await.ok()?).ok()?;
+    Some(logs).filter(|logs| !logs.is_empty())
 }
 
 /// The wanted logs of a block by its receipts, if an endpoint has some that hash to the

@@ -12,9 +12,11 @@
 //! | [`error`] | why a step did not come to its end |
 //! | [`desk`] | asking, approving, rejecting, trying again |
 //! | [`payer`] | what submitter and tracker stand on |
+//! | [`accounts`] | what each account can do, and what it has for gas |
 //! | [`submit`] | from approved to signed, stored and sent |
 //! | [`track`] | from sent to final |
-//! | [`reconcile`] | what the vault tells against what is stored |
+//! | [`reconcile`] | the vault's payments against the stored ones, both ways, on a schedule |
+//! | [`resend`] | an operator has a payment sent again that the chain has lost |
 //! | [`ledger`] | what is kept, each row verified before it is used |
 //! | [`ledger_check`] | comparing all of it with the audit log, once a minute |
 //! | [`audit_check`] | the whole audit log, and every table against it |
@@ -27,6 +29,7 @@
 //! | `page` | one commit: rows, messages and audit entries together |
 //! | `vault` | questions to the vault |
 
+pub mod accounts;
 mod approvals;
 pub mod audit_check;
 pub mod counted;
@@ -42,6 +45,7 @@ mod page;
 pub mod payer;
 pub mod publish;
 pub mod reconcile;
+pub mod resend;
 pub mod resume;
 pub mod submit;
 pub mod track;

@@ -15,6 +15,8 @@ pub struct PayNames {
     pub track: Queue,
     /// The messages about its payouts.
     pub partition: Partition,
+    /// The process that holds it compares payments on the schedule.
+    pub reconciling: LeaseName,
     /// The last block whose events of the vault were compared.
     pub reconciled: CursorName,
 }
@@ -28,6 +30,7 @@ impl PayNames {
             submit: Queue::new(format!("{subject}/submit"))?,
             track: Queue::new(format!("{subject}/track"))?,
             partition: Partition::new(subject.clone())?,
+            reconciling: LeaseName::new(format!("{subject}/reconciling"))?,
             reconciled: CursorName::new(format!("{subject}/reconciled"))?,
         })
     }

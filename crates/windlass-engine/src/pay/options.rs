@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use windlass_core::chain::{Address, U256};
 use windlass_core::finality::Finality;
-use windlass_core::money::Token;
+use windlass_core::money::{Amount, Token};
 use windlass_core::payout::request::VaultRef;
 use windlass_core::payout::risk::RiskRules;
 use windlass_core::payout::vault::calldata::MAX_BATCH;
@@ -29,6 +29,9 @@ pub struct PayOptions {
     pub finality: Finality,
     /// The most that is offered for a unit of gas, in wei.
     pub gas_cap: u128,
+    /// Below this an operator is warned that an account has little for gas, in wei; without it,
+    /// below what many payouts cost at the present price.
+    pub warn_below_wei: Option<U256>,
     /// After how many blocks without it more is offered.
     pub bump_after_blocks: u64,
     /// How many payouts of a token go into one transaction at most: 1 sends each alone.
@@ -85,6 +88,7 @@ impl PayOptions {
             confirmation: Confirmation::Blocks(3),
             finality: Finality::Finalized,
             gas_cap: 500_000_000_000,
+            warn_below_wei: None,
             bump_after_blocks: 3,
             batch: 1,
             max_open: 64,
@@ -98,6 +102,14 @@ impl PayOptions {
     /// Whether a token is among those that are paid.
     pub(super) fn pays(&self, token: Address) -> bool {
         self.tokens.is_empty() || self.tokens.contains_key(&token)
+    }
+
+    /// So much of a token, as people read it.
+    pub(super) fn shown(&self, token: Address, units: U256) -> String {
+        match self.tokens.get(&token) {
+            Some(known) => Amount { units, token: known.clone() }.to_string(),
+            None => format!("{units} base units of {token}"),
+        }
     }
 
     /// How many payouts go into one transaction at most.

@@ -9,10 +9,14 @@ use windlass_core::name::Partition;
 use windlass_core::outbox::NewMessage;
 use windlass_core::payout::audit::{AuditEntry, AuditKey};
 use windlass_core::payout::day::UtcDay;
-use windlass_core::payout::ledger::{Budget, Hold, IllegalMove, Inclusion, PayWrite, Payout, SignerRow};
+use windlass_core::payout::ledger::{
+    Budget, Hold, IllegalMove, Inclusion, PayWrite, Payout, RowVersion, SignerRow,
+};
 use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::state::PayoutState;
 use windlass_core::time::Timestamp;
+
+use super::reconcile::UnknownPayment;
 
 /// Who writes, where messages go, and the key of the log.
 #[derive(Clone)]
@@ -150,6 +154,26 @@ impl Page {
         self.write(Write::Pay(PayWrite::Signer(row)));
     }
 
+    /// The vault has paid what no payout is stored for.
+    pub(super) fn unknown_payment(&mut self, payment: &UnknownPayment) {
+        tracing::error!(
+            transaction = %payment.transaction, to = %payment.to, token = %payment.token,
+            amount = payment.amount, "the vault has made a payment that no payout is stored for"
+        );
+        self.publish(format!("unknown/{}", payment.request_id), "vault.unknown_payment", &json!(payment));
+        self.note("vault.unknown_payment", payment.request_id, json!(payment));
+    }
+
+    /// A message of the vault's payouts.
+    pub(super) fn publish(&mut self, idempotency_key: String, topic: &str, payload: &Value) {
+        self.messages.push(NewMessage {
+            partition: self.clerk.partition.clone(),
+            idempotency_key,
+            topic: topic.to_owned(),
+            payload: payload.to_string(),
+        });
+    }
+
     /// That a payout was taken up, which led to what follows.
     pub(super) fn claimed(&mut self, id: PayoutId, ticket: JobTicket) {
         self.note("payout.claimed", id, json!({"for": "submit", "epoch": ticket.epoch.0}));
@@ -164,6 +188,20 @@ impl Page {
             detail: detail.to_string(),
             rows: String::new(),
         });
+    }
+
+    /// An entry of the log that names rows which this commit does not write.
+    pub(super) fn note_with_rows(
+        &mut self,
+        action: &str,
+        subject: impl ToString,
+        detail: Value,
+        rows: Vec<RowVersion>,
+    ) {
+        self.note(action, subject, detail);
+        if let (Some(entry), false) = (self.entries.last_mut(), rows.is_empty()) {
+            entry.rows = json!(rows).to_string();
+        }
     }
 
     /// Everything in one commit. The log comes last: on PostgreSQL its head is locked until

@@ -14,6 +14,7 @@ use windlass_core::payout::submit::{NonceTag, TransactionChain};
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind};
 use windlass_core::store::Store;
 
+use super::accounts::Accounts;
 use super::error::PayError;
 use super::ledger::Ledger;
 use super::names::PayNames;
@@ -32,6 +33,8 @@ pub struct Payer {
     pub(super) names: PayNames,
     pub(super) owner: Owner,
     pub(super) clerk: Clerk,
+    /// What each account can do.
+    pub(super) accounts: Arc<Accounts>,
     /// What came of comparing store and vault, once this process has done so.
     pub(super) reconciled: Mutex<Option<Reconciled>>,
 }
@@ -68,6 +71,7 @@ impl Payer {
     pub fn new(parts: PayerParts) -> Result<Arc<Self>, NameError> {
         let names = PayNames::new(parts.options.vault)?;
         let actor = parts.owner.as_str().into();
+        let accounts = Arc::new(Accounts::new(parts.signers.iter().map(|signer| signer.address())));
         let clerk = Clerk { actor, partition: names.partition.clone(), key: parts.ledger.key().clone() };
         Ok(Arc::new(Self {
             store: Arc::clone(parts.ledger.store()),
@@ -79,6 +83,7 @@ impl Payer {
             names,
             owner: parts.owner,
             clerk,
+            accounts,
             reconciled: Mutex::new(None),
         }))
     }
@@ -86,6 +91,11 @@ impl Payer {
     /// The accounts that send.
     pub fn signers(&self) -> &[Arc<dyn Signer>] {
         &self.signers
+    }
+
+    /// What each account of this process can do.
+    pub const fn accounts(&self) -> &Arc<Accounts> {
+        &self.accounts
     }
 
     pub(super) fn page(&self) -> Page {

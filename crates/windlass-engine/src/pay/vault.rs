@@ -22,6 +22,15 @@ pub(super) struct ApprovalTerms {
     pub(super) nonce: u64,
 }
 
+/// How much of a token the vault could pay now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Payable {
+    /// What it holds.
+    pub(super) balance: U256,
+    /// What its day's limit leaves.
+    pub(super) left_today: U256,
+}
+
 impl Payer {
     /// What the vault itself says of requests at a block.
     pub(super) async fn records(&self, ids: &[B256], at: BlockTag) -> Result<Vec<VaultRecord>, PayError> {
@@ -76,13 +85,13 @@ impl Payer {
         Ok(None)
     }
 
-    /// How much of a token the vault could pay now: what it has, and what its day's limit leaves.
-    pub(super) async fn payable(&self, token: Address) -> Result<U256, PayError> {
+    /// How much of a token the vault could pay now.
+    pub(super) async fn payable(&self, token: Address) -> Result<Payable, PayError> {
         let told =
             self.ask_of(token, calldata::balance_of(self.options.vault.address), BlockTag::Latest).await?;
         let balance = answer::balance_of(&told)?;
         let told = self.ask(calldata::remaining_today(token), BlockTag::Latest).await?;
-        Ok(balance.min(answer::remaining_today(&told)?))
+        Ok(Payable { balance, left_today: answer::remaining_today(&told)? })
     }
 
     async fn ask(&self, data: Bytes, at: BlockTag) -> Result<Bytes, PayError> {

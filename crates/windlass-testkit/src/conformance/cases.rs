@@ -199,6 +199,7 @@ macro_rules! conformance {
                 no_other_way_is_taken_than_the_states_allow
                 what_a_state_wants_must_be_there
                 what_is_final_has_no_way_back
+                a_final_payment_that_is_gone_can_be_sent_again
                 what_was_asked_for_never_changes
                 payouts_are_paged_by_age_and_state
                 a_payout_is_tried_again_once

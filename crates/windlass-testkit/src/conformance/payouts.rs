@@ -194,6 +194,16 @@ pub async fn what_is_final_has_no_way_back(harness: &dyn Harness) {
     refused!(put(&*store, &[&Payout { finalized_at: None, ..back }]).await, StoreError::Forbidden(_));
 }
 
+pub async fn a_final_payment_that_is_gone_can_be_sent_again(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let row = reach(&*store, 1, PayoutState::Confirmed).await.finalized(at(5_000));
+    let lost = row.payment_lost("its block is gone", at(6_000));
+    put(&*store, &[&row, &lost]).await.well();
+    let failed = Payout { finalized_at: None, hold: None, ..as_state(&lost, PayoutState::Failed) };
+    refused!(put(&*store, &[&failed]).await, StoreError::Forbidden(_));
+    put(&*store, &[&lost.resent(at(7_000)).expect("a way")]).await.well();
+}
+
 pub async fn what_was_asked_for_never_changes(harness: &dyn Harness) {
     let store = harness.open().await;
     put(&*store, &[&payout(1)]).await.well();

@@ -94,8 +94,8 @@ impl Ledger {
         let Some(old) = self.payouts.get(&row.id).filter(|old| old.version == row.version - 1) else {
             return stale(row.id);
         };
-        let is_a_way =
-            old.state == row.state || (old.state.leads_to(row.state) && old.finalized_at.is_none());
+        let has_a_way = old.finalized_at.is_none() || old.is_payment_lost();
+        let is_a_way = old.state == row.state || (old.state.leads_to(row.state) && has_a_way);
         if !is_a_way || !is_sound(row) {
             return forbidden("no payout goes that way");
         }
@@ -137,7 +137,9 @@ impl Ledger {
             return stale(row.id);
         }
         let is_ended = matches!(row.state, IntentState::Mined | IntentState::Reverted);
-        if old.state != IntentState::Open
+        let is_reopened =
+            old.state == IntentState::Mined && row.state == IntentState::Open && row.inclusion.is_none();
+        if (old.state != IntentState::Open && !is_reopened)
             || row.attempts < old.attempts
             || (is_ended && row.inclusion.is_none())
         {

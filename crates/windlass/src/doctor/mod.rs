@@ -12,6 +12,7 @@ mod disk;
 mod finality;
 mod index;
 mod logs;
+mod pay;
 mod progress;
 mod report;
 mod sqlite;
@@ -44,5 +45,6 @@ pub(crate) async fn examine(loaded: Result<Loaded, Failure>) -> Report {
     report.findings.extend(api::examine(&loaded.config.api));
     report.findings.extend(chain::examine(&loaded.config.chain, database.ahead_ms, &progress).await);
     report.findings.extend(index::examine(&loaded.config, &progress).await);
+    report.findings.extend(pay::examine(&loaded.config, &progress).await);
     report
 }

@@ -1,5 +1,6 @@
 //! How paying goes, looked at every few seconds: for `/readyz` and for metrics.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,12 +8,14 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use windlass_api::ports::{Readiness, Reason};
-use windlass_core::chain::ChainId;
+use windlass_core::chain::{Address, ChainId};
 use windlass_core::code::Code;
 use windlass_core::error::StoreResult;
+use windlass_core::payout::gas::GasLevel;
 use windlass_core::payout::ledger::{Forgery, SignerRow};
 use windlass_core::payout::state::PayoutState;
 use windlass_core::store::Store;
+use windlass_engine::pay::accounts::{AccountStatus, Accounts, Blocked};
 use windlass_engine::pay::ledger::Ledger;
 
 use super::metrics;
@@ -29,6 +32,8 @@ pub(crate) struct PayLook {
     pub(crate) payouts: Vec<(PayoutState, u64)>,
     /// The accounts that sign.
     pub(crate) signers: Vec<SignerRow>,
+    /// What this process knows of its accounts.
+    pub(crate) accounts: BTreeMap<Address, AccountStatus>,
     /// What was tampered with.
     tampered: Vec<Reason>,
 }
@@ -38,6 +43,7 @@ pub(crate) struct PayWatcher {
     store: Arc<dyn Store>,
     ledgers: Vec<Arc<Ledger>>,
     chain: ChainId,
+    accounts: Option<Arc<Accounts>>,
     seen: watch::Sender<PayLook>,
 }
 
@@ -52,7 +58,12 @@ impl PayWatcher {
         chain: ChainId,
     ) -> StoreResult<Self> {
         let (seen, _) = watch::channel(look(&*store, &ledgers, chain).await?);
-        Ok(Self { store, ledgers, chain, seen })
+        Ok(Self { store, ledgers, chain, accounts: None, seen })
+    }
+
+    /// Looks at these accounts of this process, too.
+    pub(crate) fn watch_accounts(&mut self, accounts: Arc<Accounts>) {
+        self.accounts = Some(accounts);
     }
 
     /// Reasons not to be ready.
@@ -64,7 +75,8 @@ impl PayWatcher {
     pub(crate) async fn run(self, shutdown: CancellationToken) {
         while shutdown.run_until_cancelled(tokio::time::sleep(LOOK_INTERVAL)).await.is_some() {
             match look(&*self.store, &self.ledgers, self.chain).await {
-                Ok(seen) => {
+                Ok(mut seen) => {
+                    seen.accounts = self.accounts.as_ref().map(|accounts| accounts.all()).unwrap_or_default();
                     metrics::tell(&seen);
                     self.seen.send_replace(seen);
                 }
@@ -79,7 +91,7 @@ async fn look(store: &dyn Store, ledgers: &[Arc<Ledger>], chain: ChainId) -> Sto
     let mut signers = store.list_signers().await?;
     signers.retain(|signer| signer.chain == chain);
     let tampered = ledgers.iter().flat_map(|ledger| tampered(ledger)).collect();
-    Ok(PayLook { payouts: store.count_payouts().await?, signers, tampered })
+    Ok(PayLook { payouts: store.count_payouts().await?, signers, accounts: BTreeMap::new(), tampered })
 }
 
 /// What a ledger has refused, the log before its rows.
@@ -115,9 +127,21 @@ impl Readiness for PayReadiness {
                 message: why.clone(),
                 subject: signer.address.to_string(),
             })
+            .chain(seen.accounts.iter().filter_map(|(account, status)| short_of_gas(*account, status)))
             .chain(seen.tampered.iter().cloned())
             .collect()
     }
+}
+
+fn short_of_gas(account: Address, status: &AccountStatus) -> Option<Reason> {
+    let is_short = matches!(status.blocked, Some(Blocked::ShortOfGas { .. }))
+        || status.gas.is_some_and(|gas| gas.level() == GasLevel::Short);
+    let gas = status.gas.filter(|_| is_short)?;
+    Some(Reason {
+        code: Code::SignerShortOfGas,
+        message: format!("the account {gas}: send it more"),
+        subject: account.to_string(),
+    })
 }
 
 /// Several at once.

@@ -2,6 +2,7 @@
 //! counted where it is done, by the engine and the API.
 
 use metrics::{describe_counter, describe_gauge, gauge};
+use windlass_core::payout::gas::GasLevel;
 use windlass_core::payout::state::PayoutState;
 use windlass_engine::pay::counted::{ACTIONS_TOTAL, CLAIMS_TOTAL};
 use windlass_engine::pay::ledger::REFUSED_TOTAL;
@@ -16,6 +17,9 @@ pub(crate) const PAY_ANSWERS_TOTAL: &str = "windlass_pay_chain_answers_total";
 const PAYOUTS: &str = "windlass_pay_payouts";
 /// Whether an account was halted.
 const HALTED: &str = "windlass_pay_signer_halted";
+/// What an account has for gas, and whether it is enough.
+const GAS_WEI: &str = "windlass_pay_signer_gas_wei";
+const GAS_SHORT: &str = "windlass_pay_signer_short_of_gas";
 /// The first nonce of an account that no transaction has yet.
 const NEXT_NONCE: &str = "windlass_pay_signer_next_nonce";
 
@@ -23,6 +27,8 @@ const NEXT_NONCE: &str = "windlass_pay_signer_next_nonce";
 pub(crate) fn describe() {
     describe_gauge!(PAYOUTS, "how many payouts stand where, by state");
     describe_gauge!(HALTED, "1 where an account signs nothing until somebody has looked at it");
+    describe_gauge!(GAS_WEI, "what an account has of the chain's own coin, in wei");
+    describe_gauge!(GAS_SHORT, "1 where an account cannot pay for the gas of its next transaction");
     describe_gauge!(NEXT_NONCE, "the first nonce of an account that no transaction has yet");
     describe_counter!(PAY_SENT_TOTAL, "what endpoints said to transactions, by outcome");
     describe_counter!(
@@ -48,5 +54,12 @@ pub(crate) fn tell(look: &PayLook) {
         let labels = [("chain", signer.chain.to_string()), ("account", signer.address.to_string())];
         gauge!(HALTED, &labels).set(if signer.halted.is_some() { 1.0 } else { 0.0 });
         gauge!(NEXT_NONCE, &labels).set(signer.next_nonce as f64);
+    }
+    for (account, status) in &look.accounts {
+        let Some(gas) = status.gas else { continue };
+        let labels = [("account", account.to_string())];
+        // For alerts, which need no more digits than a float has.
+        gauge!(GAS_WEI, &labels).set(f64::from(gas.balance.0));
+        gauge!(GAS_SHORT, &labels).set(if gas.level() == GasLevel::Short { 1.0 } else { 0.0 });
     }
 }

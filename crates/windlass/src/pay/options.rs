@@ -21,6 +21,7 @@ use crate::collect::prepare;
 use crate::config::Config;
 use crate::config::chain::{Chain, Finality};
 use crate::config::pay::Pay;
+use crate::config::pay::coins::Coins;
 use crate::failure::Failure;
 use crate::output;
 
@@ -70,6 +71,7 @@ pub(crate) fn read(config: &Config) -> Result<PayOptions, Failure> {
         },
         finality: prepare::finality(chain),
         gas_cap: u128::from(pay.max_fee_gwei.get()) * GWEI,
+        warn_below_wei: pay.warn_gas_below.as_ref().map(Coins::wei),
         bump_after_blocks: pay.bump_after_blocks.get(),
         batch: usize::try_from(pay.batch.get()).unwrap_or(1),
         max_open: pay.max_open.get(),

@@ -76,7 +76,7 @@ impl Crew {
             Some(served) if !Arc::ptr_eq(served, &store) => options::ledger(config, served.clone()).ok(),
             _ => ledger.clone(),
         };
-        let pay_watcher = match options::section(config) {
+        let mut pay_watcher = match options::section(config) {
             Ok((_, chain)) => {
                 let mut ledgers: Vec<Arc<Ledger>> = ledger.iter().chain(&served_ledger).cloned().collect();
                 ledgers.dedup_by(|one, other| Arc::ptr_eq(one, other));
@@ -101,6 +101,9 @@ impl Crew {
             }
             None => None,
         };
+        if let Some((watcher, pay)) = pay_watcher.as_mut().zip(pay.as_ref()) {
+            watcher.watch_accounts(pay.accounts());
+        }
         let has_upkeep = plays(Role::Upkeep);
         let indexes = config.index.iter();
         let indexes = indexes.map(|(name, index)| (name.identifier().clone(), index.index.clone())).collect();

@@ -7,9 +7,11 @@ use windlass_api::PayoutParts;
 use windlass_core::code::Code;
 use windlass_core::name::Owner;
 use windlass_core::store::Store;
+use windlass_engine::pay::accounts::{AccountWatcher, Accounts};
 use windlass_engine::pay::ledger::Ledger;
 use windlass_engine::pay::payer::Payer;
 use windlass_engine::pay::publish::HeadPublisher;
+use windlass_engine::pay::reconcile::schedule::Reconciler;
 use windlass_engine::pay::submit::Submitter;
 use windlass_engine::pay::track::Tracker;
 use windlass_engine::supervise::Supervisor;
@@ -96,6 +98,11 @@ impl PayCrew {
         Ok(Self { payer, publisher, vault })
     }
 
+    /// What each account can do.
+    pub(super) fn accounts(&self) -> Arc<Accounts> {
+        self.payer.accounts().clone()
+    }
+
     /// Says from which vault is paid, and by whom.
     pub(super) fn announce(&self) {
         let accounts: Vec<String> =
@@ -110,6 +117,11 @@ impl PayCrew {
             let task = format!("payouts signed by {}", signer.address());
             supervisor.spawn(task, |shutdown| async move { Ok(submitter.run(shutdown).await?) });
         }
+        let watcher = AccountWatcher::new(self.payer.clone());
+        supervisor.spawn("gas of accounts", |shutdown| async move { Ok(watcher.run(shutdown).await?) });
+        let reconciler = Reconciler::new(self.payer.clone());
+        supervisor
+            .spawn("payments of the vault", |shutdown| async move { Ok(reconciler.run(shutdown).await?) });
         let tracker = Tracker::new(self.payer);
         supervisor.spawn("payouts on their way", |shutdown| async move { Ok(tracker.run(shutdown).await?) });
         let publisher = self.publisher;

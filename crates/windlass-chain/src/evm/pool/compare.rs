@@ -159,7 +159,11 @@ impl Inner {
             };
             EndpointAnswer { endpoint: member.name.clone(), answer }
         });
-        join_all(asked.collect::<Vec<_>>()).await
+        let answers = join_all(asked.collect::<Vec<_>>()).await;
+        if !answers.is_empty() {
+            self.hedges().compared(answers.iter().any(|one| one.answer.is_ok()));
+        }
+        answers
     }
 
     /// Puts the question to one member and nobody else, and gives its answer or error. What takes

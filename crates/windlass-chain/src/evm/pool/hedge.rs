@@ -24,6 +24,8 @@ const SLOW_TIMEOUT_FACTOR: u32 = 3;
 const MIN_TIMEOUT: Duration = Duration::from_secs(2);
 /// As long as too few answers have come to know what is usual.
 const FIRST_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often the time for an answer that is compared may double, while none comes within it.
+const MAX_DOUBLINGS: u32 = 3;
 /// The longest that an answer which is compared with others is waited for.
 const MAX_COMPARE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -34,6 +36,8 @@ pub(super) struct Hedges {
     earned: u32,
     saved: u32,
     at_first: Duration,
+    /// How often in a row no endpoint answered a question that is put to each of them.
+    unanswered: u32,
 }
 
 impl Hedges {
@@ -44,7 +48,17 @@ impl Hedges {
             earned: options.hedge_percent,
             saved,
             at_first: options.hedge_after,
+            unanswered: 0,
         }
+    }
+
+    /// A question was put to each endpoint. Where all of them are slower than was waited for, the
+    /// next one is waited for longer.
+    pub(super) fn compared(&mut self, is_answered: bool) {
+        self.unanswered = match is_answered {
+            true => self.unanswered.saturating_sub(1),
+            false => (self.unanswered + 1).min(MAX_DOUBLINGS),
+        };
     }
 
     /// A question was answered.
@@ -72,7 +86,7 @@ impl Hedges {
     /// How long an answer that is compared with those of others is waited for: whatever takes
     /// far longer than usual holds up those that are there.
     pub(super) fn compared_within(&self, kind: Kind) -> Duration {
-        self.far_too_long(kind, MIN_TIMEOUT).min(MAX_COMPARE_TIMEOUT)
+        (self.far_too_long(kind, MIN_TIMEOUT) * 2_u32.pow(self.unanswered)).min(MAX_COMPARE_TIMEOUT)
     }
 
     fn far_too_long(&self, kind: Kind, at_first: Duration) -> Duration {
@@ -123,6 +137,23 @@ mod tests {
         assert_eq!(limit_with(300), Some(3_000));
         assert_eq!(limit_with(1_000), Some(5_000));
         assert_eq!(limit_with(2_500), Some(7_500));
+    }
+
+    /// Guards against endpoints that all take longer than the first limit: nothing would ever be
+    /// learned of them.
+    #[test]
+    fn a_comparison_that_no_endpoint_answers_is_waited_for_longer() {
+        let mut hedges = Hedges::new(&PoolOptions::default());
+        let limits: Vec<u64> = (0..5)
+            .map(|_| {
+                let limit = hedges.compared_within(Kind::Head).as_secs();
+                hedges.compared(false);
+                limit
+            })
+            .collect();
+        assert_eq!(limits, [2, 4, 8, 10, 10]);
+        (0..3).for_each(|_| hedges.compared(true));
+        assert_eq!(hedges.compared_within(Kind::Head), MIN_TIMEOUT);
     }
 
     #[test]

@@ -175,6 +175,12 @@ impl Intent {
         Self { state, inclusion, ..self.next(now) }
     }
 
+    /// It was final, and the chain lost it: it may be mined again.
+    #[must_use]
+    pub fn reopened(&self, now: Timestamp) -> Self {
+        Self { state: IntentState::Open, inclusion: None, ..self.next(now) }
+    }
+
     fn next(&self, now: Timestamp) -> Self {
         Self { version: self.version + 1, updated_at: now, ..self.clone() }
     }

@@ -1,5 +1,7 @@
 //! A payout's row, and the steps it can take.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Inclusion, IntentId};
@@ -115,10 +117,19 @@ impl Payout {
         Self { hold: Some(Hold { reason: cut(reason.into()), until }), ..self.next(now) }
     }
 
-    /// Whether it waits for this already; numbers in the words apart, which change with every look.
+    /// Whether it waits for this already; figures in the words apart, which change with every look.
     pub fn is_held_for(&self, reason: &str) -> bool {
-        let letters = |text: &str| text.chars().filter(|letter| !letter.is_ascii_digit()).collect::<String>();
-        self.hold.as_ref().is_some_and(|hold| letters(&hold.reason) == letters(&cut(reason.to_owned())))
+        let is_word = |letter: &char| !letter.is_ascii_digit() && *letter != '.';
+        let words = |text: &str| text.chars().filter(is_word).collect::<String>();
+        self.hold.as_ref().is_some_and(|hold| words(&hold.reason) == words(&cut(reason.to_owned())))
+    }
+
+    /// Whether the row `next`, which holds it, says anything else than this one: another reason or
+    /// another time, or other figures once this row is `refresh` old.
+    pub fn is_held_otherwise(&self, next: &Self, refresh: Duration) -> bool {
+        let (Some(now), Some(then)) = (&next.hold, &self.hold) else { return true };
+        let is_old = next.updated_at > self.updated_at.after(refresh);
+        now.until != then.until || !self.is_held_for(&now.reason) || (is_old && now.reason != then.reason)
     }
 
     /// Something that belongs to it is written with this row, and nobody else's at the same time.
@@ -176,6 +187,35 @@ impl Payout {
     #[must_use]
     pub fn finalized(&self, now: Timestamp) -> Self {
         Self { finalized_at: Some(now), ..self.next(now) }
+    }
+
+    /// Its payment was final, and the chain no longer has it: it stays CONFIRMED, and says so, until
+    /// an operator decides.
+    #[must_use]
+    pub fn payment_lost(&self, reason: impl Into<String>, now: Timestamp) -> Self {
+        self.held(reason, None, now)
+    }
+
+    /// Its payment was final, the chain lost it, and has it again.
+    #[must_use]
+    pub fn payment_back(&self, now: Timestamp) -> Self {
+        Self { hold: None, ..self.next(now) }
+    }
+
+    /// Whether its payment was final and is no longer in the chain.
+    pub const fn is_payment_lost(&self) -> bool {
+        self.finalized_at.is_some() && self.hold.is_some()
+    }
+
+    /// An operator has its stored transaction sent again, since the chain lost a payment that was
+    /// final. The only way on from a final payment.
+    pub fn resent(&self, now: Timestamp) -> Result<Self, IllegalMove> {
+        let to = PayoutState::Submitted;
+        if !self.is_payment_lost() || self.state != PayoutState::Confirmed {
+            return Err(IllegalMove { id: self.id, from: self.state, to });
+        }
+        let next = self.next(now);
+        Ok(Self { state: to, hold: None, inclusion: None, confirmed_at: None, finalized_at: None, ..next })
     }
 
     fn moved(&self, to: PayoutState, now: Timestamp) -> Result<Self, IllegalMove> {
@@ -241,6 +281,13 @@ mod tests {
         let again = back.confirmed(inclusion(), at(7)).expect("again").finalized(at(8));
         assert_eq!((again.version, again.updated_at), (8, at(8)));
         assert!(again.reorganised(at(9)).is_err(), "what is final stays");
+        assert!(again.resent(at(9)).is_err(), "nothing was lost");
+        let lost = again.payment_lost("its block is gone", at(9));
+        assert!(lost.is_payment_lost() && lost.state == PayoutState::Confirmed);
+        assert!(!lost.payment_back(at(10)).is_payment_lost());
+        let resent = lost.resent(at(10)).expect("sent again");
+        assert_eq!((resent.state, resent.version), (PayoutState::Submitted, 10));
+        assert_eq!((resent.inclusion, resent.confirmed_at, resent.finalized_at), (None, None, None));
     }
 
     #[test]
@@ -257,6 +304,21 @@ mod tests {
         assert_eq!(failed.budget_day, None);
         assert!(failed.confirmed(inclusion(), at(5)).is_err());
         assert!(payout().submitted(intent(), UtcDay(1), at(2)).is_err(), "nobody has said yes");
+    }
+
+    #[test]
+    fn a_hold_is_written_again_for_other_words_times_and_old_figures() {
+        let refresh = Duration::from_millis(100);
+        let held = payout().held("1.5 of 2 USDC are left", None, at(10));
+        let differs = |reason: &str, until: Option<i64>, now: i64| {
+            held.is_held_otherwise(&held.held(reason, until.map(at), at(now)), refresh)
+        };
+        assert!(payout().is_held_otherwise(&held, refresh), "it was not held");
+        assert!(!differs("1.5 of 2 USDC are left", None, 500));
+        assert!(!differs("1 of 2 USDC are left", None, 110), "figures alone, and soon");
+        assert!(differs("1 of 2 USDC are left", None, 111));
+        assert!(differs("1.5 of 2 DAI are left", None, 11));
+        assert!(differs("1.5 of 2 USDC are left", Some(7), 11));
     }
 
     #[test]

@@ -170,8 +170,9 @@ impl LedgerRow for Payout {
         RowId::Payout(self.id)
     }
 
+    /// One whose payment was final and is gone is watched until it is paid again.
     fn is_open(&self) -> bool {
-        !self.state.is_end() && self.finalized_at.is_none()
+        !self.state.is_end() && (self.finalized_at.is_none() || self.hold.is_some())
     }
 
     fn fields(&self, fields: &mut Fields<'_>) {

@@ -17,6 +17,7 @@ use windlass_core::table::{Identifier, Value};
 
 use super::{Step, Verifier, VerifyMode, VerifyStep, sample};
 use crate::collect::block_logs;
+use crate::collect::blooms::BloomTrust;
 use crate::collect::error::CollectError;
 use crate::collect::evidence::StoredBlock;
 use crate::collect::reread::unknown_final;
@@ -118,6 +119,7 @@ impl Verifier {
     ) -> Result<Vec<u64>, CollectError> {
         let headers = self.reader.headers(numbers).await?;
         let stored = self.stored_blocks(routing, numbers).await?;
+        let blooms = self.chain.bloom_trust().await?;
         let (mut suspicious, mut findings) = (Vec::new(), Vec::with_capacity(numbers.len()));
         for (number, header) in numbers.iter().zip(headers) {
             let block = &stored[number];
@@ -139,8 +141,10 @@ impl Verifier {
                         confirmed => confirmed?,
                     },
                 };
-                let finding =
-                    if is_right { self.finding(routing, &header, block) } else { Finding::Contradicts };
+                let finding = match is_right {
+                    true => self.finding(routing, &header, block, blooms),
+                    false => Finding::Contradicts,
+                };
                 Ok::<_, CollectError>((header, block, finding))
             });
         }
@@ -223,16 +227,21 @@ impl Verifier {
         Ok(blocks)
     }
 
-    fn finding(&self, routing: &Routing, header: &Header, stored: &StoredBlock) -> Finding {
+    fn finding(
+        &self,
+        routing: &Routing,
+        header: &Header,
+        stored: &StoredBlock,
+        blooms: BloomTrust,
+    ) -> Finding {
         let is_bloom_whole = !self.chain.has_logs_outside_blooms.load(Ordering::Relaxed);
         let is_excluded = is_bloom_whole && !stored.has_room_in(&header.logs_bloom);
         if !stored.is_of(&header.block) || is_excluded {
             return Finding::Contradicts;
         }
-        match stored.is_empty() && routing.filter.may_match(&header.logs_bloom) {
-            true => Finding::MayHaveMore,
-            false => Finding::Fits,
-        }
+        // Before a chain's blooms have proved complete, one without room for wanted logs says nothing.
+        let may_have_more = !blooms.is_proven() || routing.filter.may_match(&header.logs_bloom);
+        if stored.is_empty() && may_have_more { Finding::MayHaveMore } else { Finding::Fits }
     }
 
     /// Whether all logs of a block are stored as they are. What makes no sense is not.

@@ -103,10 +103,9 @@ impl Desk {
             return Ok(payout.rejected(reason.to_string(), now)?);
         }
         budgets.into_iter().for_each(|budget| page.budget(budget.with(payout.request.amount)));
-        let mut job = NewJob::new(self.names.submit.clone(), PayNames::payout_lane(payout.id)?, "{}");
+        let job = NewJob::new(self.names.submit.clone(), PayNames::payout_lane(payout.id)?, "{}");
         let mut approved = payout.approved(day, now)?;
         if let RiskVerdict::Waits { until } = verdict {
-            job.not_before = Some(until);
             approved.hold = Some(windlass_core::payout::ledger::Hold {
                 reason: "first payment to this recipient".to_owned(),
                 until: Some(until),

@@ -58,7 +58,11 @@ fn name_rows(entries: &mut [AuditEntry], versions: Vec<RowVersion>) {
         named.entry(place).or_default().push(version);
     }
     for (place, versions) in named {
-        entries[place].rows = serde_json::json!(versions).to_string();
+        let entry = &mut entries[place];
+        // What an entry names already comes first: it was there before.
+        let mut rows = entry.row_versions().unwrap_or_default();
+        rows.extend(versions);
+        entry.rows = serde_json::json!(rows).to_string();
     }
 }
 

@@ -15,16 +15,12 @@ use windlass_core::reader::BlockTag;
 use super::check::{Checked, Fate};
 use super::{Submitter, Taken};
 use crate::pay::error::PayError;
-use crate::pay::vault::ApprovalTerms;
+use crate::pay::vault::{ApprovalTerms, Payable};
 
 /// Errors that are about one request and no other time: nothing else ends a payout that the
 /// vault would not pay. A token that is paused, an account that is no operator and whatever
 /// nobody knows may pass.
 const ENDING: [&str; 4] = ["RecipientDenied", "InvalidRecipient", "AmountIsZero", "PayoutLimitExceeded"];
-
-/// Why a payout waits that the vault cannot pay now.
-const OUT_OF_MEANS: &str =
-    "the vault has not enough of the token, or of its day's limit, besides what is on its way";
 
 /// The vault's word that it pays nobody.
 const PAUSED: &str = "EnforcedPause";
@@ -104,18 +100,37 @@ impl Submitter {
         // What is to be signed anew counts as on its way already.
         let own = items.iter().filter(|item| item.taken.payout.state == PayoutState::Submitted);
         let own = own.fold(U256::ZERO, |sum, item| sum.saturating_add(item.taken.payout.request.amount));
-        let mut left = payable.saturating_sub(on_its_way.saturating_sub(own));
+        let mut claimed = on_its_way.saturating_sub(own);
         let mut within = Vec::with_capacity(items.len());
         for item in items {
-            match left.checked_sub(item.taken.payout.request.amount) {
-                Some(rest) => {
-                    left = rest;
+            let amount = item.taken.payout.request.amount;
+            match self.shortage(token, payable, claimed, amount) {
+                Some(reason) => checked.settled.push((item.taken, Fate::wait(reason))),
+                None => {
+                    claimed = claimed.saturating_add(amount);
                     within.push(item);
                 }
-                None => checked.settled.push((item.taken, Fate::wait(OUT_OF_MEANS))),
             }
         }
         Ok(within)
+    }
+
+    /// Why the vault cannot pay an amount besides what earlier payouts have claimed, if so.
+    fn shortage(&self, token: Address, payable: Payable, claimed: U256, amount: U256) -> Option<String> {
+        let Payable { balance, left_today } = payable;
+        let shown = |units| self.payer.options.shown(token, units);
+        let needed = claimed.saturating_add(amount);
+        let (has, mend) = if needed > balance {
+            let missing = shown(needed.saturating_sub(balance));
+            (format!("the vault holds {}", shown(balance)), format!("send it {missing} more"))
+        } else if needed > left_today {
+            let has = format!("the vault's day limit leaves {} today", shown(left_today));
+            (has, "it waits for the next UTC day, or for a higher limit".to_owned())
+        } else {
+            return None;
+        };
+        let (claimed, amount) = (shown(claimed), shown(amount));
+        Some(format!("{has}, {claimed} are claimed by earlier payouts, and this one takes {amount}: {mend}"))
     }
 
     /// The approval that the vault asks for; or why it cannot be had.

@@ -3,6 +3,7 @@
 //! An account's nonces are given out by who holds its lease, in the commit that stores
 //! the signed bytes. What is sent is read back from there.
 
+mod blocked;
 mod check;
 mod group;
 mod send;
@@ -28,6 +29,7 @@ use windlass_core::time::Timestamp;
 
 use self::check::Fate;
 pub(super) use self::send::words;
+use super::accounts::Blocked;
 use super::counted;
 use super::error::PayError;
 use super::names::PayNames;
@@ -37,6 +39,8 @@ use crate::pace::{Paced, step_until};
 
 /// The most payouts that one step takes up: as many as one question to the store may name.
 const MAX_PAYOUTS: u32 = MAX_PAYOUT_PAGE;
+/// A hold whose figures alone have changed is written again after this.
+const HOLD_REFRESH: Duration = Duration::from_secs(600);
 /// Whoever is not the account's holder asks again after this.
 const NOT_OURS_PAUSE: Duration = Duration::from_secs(2);
 
@@ -49,6 +53,8 @@ pub enum Submitted {
     Halted,
     /// Transactions of the account that are not ours are not final yet.
     NotYet,
+    /// The account cannot pay for the gas of its next transaction.
+    ShortOfGas,
     /// As many transactions are on their way as may be.
     Full,
     /// There is nothing to do.
@@ -105,10 +111,24 @@ impl Submitter {
     /// Does one unit of work.
     pub async fn step(&mut self) -> Result<Submitted, PayError> {
         self.payer.reconcile_once().await?;
-        let Some(lease) = self.take_lease().await? else { return Ok(Submitted::NotOurs) };
-        let Some(row) = self.account(&lease).await? else { return Ok(Submitted::NotYet) };
-        if row.halted.is_some() {
-            return Ok(Submitted::Halted);
+        let (account, accounts) = (self.signer.address(), self.payer.accounts.clone());
+        let lease = self.take_lease().await?;
+        accounts.set_ours(account, lease.is_some());
+        let Some(lease) = lease else { return Ok(Submitted::NotOurs) };
+        let row = match self.account(&lease).await? {
+            Ok(row) => row,
+            Err(waiting) => {
+                accounts.block(account, Blocked::ForeignTransactions(waiting));
+                return self.show_blocked(&lease, Submitted::NotYet).await;
+            }
+        };
+        if let Some(why) = &row.halted {
+            accounts.block(account, Blocked::Halted(why.clone()));
+            return self.show_blocked(&lease, Submitted::Halted).await;
+        }
+        accounts.unblock(account);
+        if accounts.get(account).blocked.is_some() {
+            return self.show_blocked(&lease, Submitted::ShortOfGas).await;
         }
         let used = self.payer.chain.nonce(row.address, NonceTag::Block(BlockTag::Latest)).await?;
         if used > row.next_nonce {
@@ -140,12 +160,13 @@ impl Submitter {
         Ok(self.lease.clone())
     }
 
-    /// The account's row; made at the first time, at the nonce where the chain is for good.
-    async fn account(&self, lease: &Lease) -> Result<Option<SignerRow>, PayError> {
+    /// The account's row; made at the first time, at the nonce where the chain is for good. While
+    /// transactions that were not sent from here are not final, their number.
+    async fn account(&self, lease: &Lease) -> Result<Result<SignerRow, u64>, PayError> {
         let payer = &self.payer;
         let (chain, address) = (payer.options.vault.chain, self.signer.address());
         if let Some(row) = payer.ledger.signer(chain, address).await? {
-            return Ok(Some(row));
+            return Ok(Ok(row));
         }
         let last_final = BlockTag::Number(payer.sight().await?.last_final);
         let used = payer.chain.nonce(address, NonceTag::Block(last_final)).await?;
@@ -156,14 +177,14 @@ impl Submitter {
             // nonces behind theirs ours would wait for ever, with theirs they would be replaced.
             tracing::warn!(signer = %address, waiting = pending - used,
                 "transactions that were not sent from here are not final yet; nothing is signed until they are");
-            return Ok(None);
+            return Ok(Err(pending - used));
         }
         let row = SignerRow::new(chain, address, used, payer.store.now().await?);
         let mut page = payer.page();
         page.write(Write::Pay(PayWrite::Signer(row.clone())));
         page.note("signer.begun", address, json!({"next_nonce": row.next_nonce}));
         counted::commit(&payer.ledger, page.into_commit().under_lease(lease)).await?;
-        Ok(Some(row))
+        Ok(Ok(row))
     }
 
     /// Somebody else has sent with this key: nothing is signed any more until a person decides.
@@ -253,7 +274,9 @@ impl Submitter {
                 page.job(job);
             }
             Fate::Wait { reason, until } => {
-                let again = until.unwrap_or_else(|| now.after(self.payer.options.hold_interval));
+                // A rule, a sum or a recipient may change before then, and nothing would say so.
+                let interval = self.payer.options.hold_interval;
+                let again = until.map_or(now.after(interval), |until| until.min(now.after(interval * 4)));
                 let lane = PayNames::payout_lane(taken.payout.id)?;
                 let job = NewJob {
                     not_before: Some(again),
@@ -261,7 +284,7 @@ impl Submitter {
                 };
                 page.job(job);
                 let held = taken.payout.held(reason.clone(), *until, now);
-                if !taken.payout.is_held_for(reason) {
+                if taken.payout.is_held_otherwise(&held, HOLD_REFRESH) {
                     page.claimed(taken.payout.id, taken.ticket);
                     page.payout(Some(&taken.payout), held);
                 }
@@ -287,7 +310,9 @@ impl Paced for Submitter {
     async fn pace(&mut self) -> Result<Duration, PayError> {
         Ok(match self.step().await? {
             Submitted::Worked { .. } => Duration::ZERO,
-            Submitted::NotOurs | Submitted::Halted | Submitted::NotYet => NOT_OURS_PAUSE,
+            Submitted::NotOurs | Submitted::Halted | Submitted::NotYet | Submitted::ShortOfGas => {
+                NOT_OURS_PAUSE
+            }
             Submitted::Full | Submitted::Idle => self.payer.options.track_interval / 4,
         })
     }

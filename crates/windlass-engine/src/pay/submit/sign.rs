@@ -8,6 +8,7 @@ use windlass_core::job::NewJob;
 use windlass_core::lease::Lease;
 use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::fees::GasFees;
+use windlass_core::payout::gas::{GasBalance, GasLevel};
 use windlass_core::payout::ledger::{Attempt, Intent, IntentId, IntentState, PayWrite, SignerRow};
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::submit::GasEstimate;
@@ -109,7 +110,53 @@ impl Submitter {
         }
         match trouble {
             Some(error) if drafts.is_empty() => Err(error),
-            _ => Ok((drafts, fees)),
+            _ => Ok((self.affordable(drafts, fees, room, checked).await?, fees)),
+        }
+    }
+
+    /// The transactions whose gas the account can pay for, besides what is on its way. What it
+    /// cannot pay for is not signed: it would only wait, and hold up all that follows it.
+    async fn affordable(
+        &self,
+        drafts: Vec<Draft>,
+        fees: GasFees,
+        room: usize,
+        checked: &mut Checked,
+    ) -> Result<Vec<Draft>, PayError> {
+        let Some(first) = drafts.first().map(|draft| draft.gas_limit) else { return Ok(drafts) };
+        let max_open = usize::try_from(self.payer.options.max_open).unwrap_or(usize::MAX);
+        let on_their_way = max_open.saturating_sub(room) as u64;
+        let mut gas = first.saturating_mul(on_their_way);
+        let mut affordable = Vec::with_capacity(drafts.len());
+        let mut balance = self.balance_for(gas, fees.max_fee).await?;
+        for draft in drafts {
+            gas = gas.saturating_add(draft.gas_limit);
+            balance = balance.costing(gas, fees.max_fee);
+            if balance.level() != GasLevel::Short {
+                affordable.push(draft);
+                continue;
+            }
+            // With nothing on its way the balance will not change by itself.
+            if on_their_way == 0 && affordable.is_empty() {
+                self.payer.accounts.short_of_gas(self.signer.address(), draft.gas_limit, balance);
+            }
+            let fate = self.unaffordable(on_their_way + affordable.len() as u64, &balance);
+            checked.settled.extend(draft.items.into_iter().map(|item| (item.taken, fate.clone())));
+        }
+        Ok(affordable)
+    }
+
+    /// What becomes of payouts that this account cannot pay the gas for: another account takes
+    /// them, or they wait.
+    fn unaffordable(&self, on_their_way: u64, balance: &GasBalance) -> Fate {
+        let account = self.signer.address();
+        let is_blocked = self.payer.accounts.get(account).blocked.is_some();
+        match self.payer.accounts.all_blocked() {
+            Some(reason) => Fate::wait(reason),
+            None if is_blocked => Fate::Later,
+            None => Fate::wait(format!(
+                "account {account} {balance}, with {on_their_way} transactions that are not mined yet"
+            )),
         }
     }
 

@@ -1,9 +1,12 @@
 //! Offering more for a transaction that nobody mines.
 
 use windlass_core::payout::fees::OverCap;
+use windlass_core::payout::gas::{GasBalance, GasLevel};
 use windlass_core::payout::ledger::{Attempt, Intent, Payout};
+use windlass_core::payout::submit::SendAnswer;
 use windlass_core::payout::transaction::Transaction;
 use windlass_core::payout::vault::calldata::{VaultPayout, pays_exactly};
+use windlass_core::reader::BlockTag;
 
 use super::step::Step;
 use crate::pay::error::PayError;
@@ -13,23 +16,70 @@ use crate::pay::payer::{Payer, Sight};
 enum Bumped {
     Signed(Attempt),
     OverCap(OverCap),
-    NoKey,
+    /// The account cannot pay for it: a higher offer would be paid in full once it can.
+    ShortOfGas(GasBalance),
+    /// Nothing: it is sent as it is.
+    Unchanged,
+}
+
+/// Since which block endpoints have a signed form of a transaction, or want more for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reception {
+    /// Which form.
+    pub(super) number: u32,
+    /// The newest block when that was first answered.
+    pub(super) since: u64,
+}
+
+impl Reception {
+    /// What the answers to a form say; `None` where no endpoint has it, so that its price is not
+    /// what keeps it from being mined.
+    pub(super) fn of(known: Option<Self>, number: u32, answers: &[SendAnswer], newest: u64) -> Option<Self> {
+        let waits_for_price = |answer: &SendAnswer| {
+            answer.is_there() || matches!(answer, SendAnswer::Underpriced | SendAnswer::FeeTooLow)
+        };
+        let same = known.filter(|known| known.number == number);
+        answers.iter().any(waits_for_price).then(|| same.unwrap_or(Self { number, since: newest }))
+    }
+
+    /// Whether `blocks` blocks have passed over this form.
+    fn is_passed_over(self, form: u32, newest: u64, blocks: u64) -> bool {
+        self.number == form && newest >= self.since.saturating_add(blocks)
+    }
 }
 
 impl Payer {
     /// The same step with a new form of the transaction, if it is time for one: the same
     /// nonce and the same call, at least an eighth more for gas, and never above the cap.
-    pub(super) async fn with_bump(&self, sight: &Sight, mut step: Step, attempts: &[Attempt]) -> Step {
+    ///
+    /// Only for a form that an endpoint has, or wants more for, and that blocks have passed over.
+    pub(super) async fn with_bump(
+        &self,
+        sight: &Sight,
+        mut step: Step,
+        attempts: &[Attempt],
+        reception: Option<Reception>,
+    ) -> Step {
         // Those behind another one wait for that, whatever they offer.
         let (Some(intent), Some(last)) = (step.next().cloned(), attempts.last()) else { return step };
-        let patience_ends = intent.signed_at_block.saturating_add(self.options.bump_after_blocks);
-        if sight.latest.number < patience_ends {
+        let (newest, patience) = (sight.latest.number, self.options.bump_after_blocks);
+        if newest < intent.signed_at_block.saturating_add(patience) {
             return step;
         }
-        match self.bumped(&intent, step.payouts(), last).await {
+        let is_passed_over =
+            reception.is_some_and(|reception| reception.is_passed_over(last.number, newest, patience));
+        let done = match is_passed_over {
+            true => self.bumped(&intent, step.payouts(), last).await,
+            false => self.unreceived(&intent, last).await,
+        };
+        match done {
             Ok(Bumped::Signed(attempt)) => step.bump = Some(attempt),
             Ok(Bumped::OverCap(over)) => step.hold = Some(over.to_string()),
-            Ok(Bumped::NoKey) => {}
+            Ok(Bumped::ShortOfGas(balance)) => {
+                self.accounts.short_of_gas(intent.id.signer, intent.gas_limit, balance);
+                step.hold = Some(format!("account {} {balance}: send it more", intent.id.signer));
+            }
+            Ok(Bumped::Unchanged) => {}
             // What is stored is sent all the same.
             Err(error) => {
                 tracing::warn!(intent = %intent.id, %error, "more could not be offered for a transaction");
@@ -38,15 +88,30 @@ impl Payer {
         step
     }
 
+    /// Why no endpoint has it: the account may not be able to pay for it.
+    async fn unreceived(&self, intent: &Intent, last: &Attempt) -> Result<Bumped, PayError> {
+        let balance = self.gas_balance(intent, last.fees.max_fee).await?;
+        Ok(if balance.level() == GasLevel::Short { Bumped::ShortOfGas(balance) } else { Bumped::Unchanged })
+    }
+
+    async fn gas_balance(&self, intent: &Intent, max_fee: u128) -> Result<GasBalance, PayError> {
+        let balance = self.chain.balance(intent.id.signer, BlockTag::Latest).await?;
+        Ok(GasBalance::new(balance, intent.gas_limit, max_fee, self.options.warn_below_wei))
+    }
+
     async fn bumped(&self, intent: &Intent, payouts: &[Payout], last: &Attempt) -> Result<Bumped, PayError> {
         derived(intent, payouts)?;
         // Without its key it can only be sent as it is.
-        let Some(signer) = self.signer_of(intent.id.signer) else { return Ok(Bumped::NoKey) };
+        let Some(signer) = self.signer_of(intent.id.signer) else { return Ok(Bumped::Unchanged) };
         let market = self.chain.gas_fees().await?;
         let fees = match last.fees.bumped(market, self.options.gas_cap) {
             Ok(fees) => fees,
             Err(over) => return Ok(Bumped::OverCap(over)),
         };
+        let balance = self.gas_balance(intent, fees.max_fee).await?;
+        if balance.level() == GasLevel::Short {
+            return Ok(Bumped::ShortOfGas(balance));
+        }
         let transaction = Transaction {
             chain: intent.id.chain,
             nonce: intent.id.nonce,

@@ -15,7 +15,13 @@ pub(super) enum Evidence {
     /// A form of it is in a block, and has done what it was to do.
     Mined { inclusion: Inclusion, records: Vec<VaultRecord> },
     /// A form of it is in a block, and was reverted.
-    Reverted { inclusion: Inclusion, records: Vec<VaultRecord>, found: Vec<Option<Inclusion>> },
+    Reverted {
+        inclusion: Inclusion,
+        records: Vec<VaultRecord>,
+        found: Vec<Option<Inclusion>>,
+        /// With which error, where that is known.
+        why: Option<String>,
+    },
     /// No form of it is known, and its nonce is used up in a final block.
     NonceUsed { records: Vec<VaultRecord>, found: Vec<Option<Inclusion>> },
     /// No form of it is known, which by itself proves nothing.
@@ -72,14 +78,15 @@ pub(super) fn decide(heights: Heights, intent: &Intent, payouts: &[Payout], evid
     let same = || Decision::open(intent.inclusion, vec![Next::Same; payouts.len()]);
     match evidence {
         Evidence::Mined { inclusion, records } => mined(heights, payouts, *inclusion, records),
-        Evidence::Reverted { inclusion, records, found } => {
+        Evidence::Reverted { inclusion, records, found, why } => {
             let is_final = inclusion.block.number <= heights.last_final;
             if !is_final || records.len() != payouts.len() {
                 let nexts = payouts.iter().map(|payout| gone(payout, Some(*inclusion))).collect();
                 return Decision::open(Some(*inclusion), nexts);
             }
             let otherwise = if payouts.len() == 1 {
-                Next::Failed(format!("transaction {} was reverted", inclusion.transaction))
+                let why = why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+                Next::Failed(format!("transaction {} was reverted{why}", inclusion.transaction))
             } else {
                 Next::Again
             };

@@ -3,10 +3,12 @@
 use windlass_core::chain::B256;
 use windlass_core::payout::ledger::{Attempt, Inclusion, Intent, IntentId, IntentState, Payout};
 use windlass_core::payout::store::Payouts;
-use windlass_core::payout::submit::NonceTag;
+use windlass_core::payout::submit::{Call, CallOutcome, NonceTag};
 use windlass_core::payout::vault::answer::{VaultRecord, VaultStatus};
+use windlass_core::payout::vault::refusal::VaultRefusal;
 use windlass_core::reader::BlockTag;
 
+use super::bump::Reception;
 use super::decide::{Evidence, decide};
 use super::step::Step;
 use crate::pay::error::PayError;
@@ -14,7 +16,12 @@ use crate::pay::payer::{Payer, Sight};
 
 impl Payer {
     /// Looks at a transaction and decides what follows.
-    pub(super) async fn look(&self, sight: &Sight, id: IntentId) -> Result<Step, PayError> {
+    pub(super) async fn look(
+        &self,
+        sight: &Sight,
+        id: IntentId,
+        reception: Option<Reception>,
+    ) -> Result<Step, PayError> {
         let intent = self.ledger.intent(id).await?;
         let intent =
             intent.ok_or_else(|| PayError::strange(id, "a job stands for it, and it is not there"))?;
@@ -28,7 +35,7 @@ impl Payer {
         let attempts = self.ledger.attempts_of(&intent).await?;
         let evidence = self.evidence(sight, &intent, &attempts, &payouts).await?;
         let decision = decide(sight.into(), &intent, &payouts, &evidence);
-        Ok(self.with_bump(sight, Step::of(intent, payouts, decision), &attempts).await)
+        Ok(self.with_bump(sight, Step::of(intent, payouts, decision), &attempts, reception).await)
     }
 
     async fn evidence(
@@ -60,7 +67,8 @@ impl Payer {
             let is_final = receipt.block.number <= sight.last_final && self.is_used_up(sight, intent).await;
             let records = if is_final { self.records_of(sight, payouts).await? } else { Vec::new() };
             let found = self.found(sight, payouts, &records).await?;
-            return Ok(Evidence::Reverted { inclusion, records, found });
+            let why = if is_final { self.revert_of(intent, receipt.block.number).await } else { None };
+            return Ok(Evidence::Reverted { inclusion, records, found, why });
         }
         if !self.is_used_up(sight, intent).await {
             return self.missing(sight, intent, false).await;
@@ -68,6 +76,24 @@ impl Payer {
         let records = self.records_of(sight, payouts).await?;
         let found = self.found(sight, payouts, &records).await?;
         Ok(Evidence::NonceUsed { records, found })
+    }
+
+    /// Which error a transaction of a block was reverted with: its call made again in the state
+    /// before the block, and in the state after it. `None` where an endpoint no longer has them.
+    async fn revert_of(&self, intent: &Intent, block: u64) -> Option<String> {
+        let call = Call { from: intent.id.signer, to: Some(intent.to), data: intent.data.clone() };
+        for block in [block.saturating_sub(1), block] {
+            match self.chain.call(&call, BlockTag::Number(block)).await {
+                Ok(CallOutcome::Reverted { data, message }) => {
+                    return Some(VaultRefusal::read(&data, &message).to_string());
+                }
+                Ok(CallOutcome::Returned(_)) => {}
+                Err(error) => {
+                    tracing::debug!(intent = %intent.id, %error, "why it was reverted is not known")
+                }
+            }
+        }
+        None
     }
 
     /// No form of it is in a block, as far as can be told.

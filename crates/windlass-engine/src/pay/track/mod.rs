@@ -20,6 +20,7 @@ use windlass_core::payout::ledger::{Attempt, IntentId};
 use windlass_core::payout::store::Payouts;
 use windlass_core::time::Timestamp;
 
+use self::bump::Reception;
 use self::step::Step;
 use super::counted;
 use super::error::PayError;
@@ -31,7 +32,7 @@ use crate::pace::{Paced, step_until};
 /// The most transactions that one step looks at.
 const MAX_INTENTS: u32 = 200;
 /// Of how many transactions the last answers are remembered.
-const MAX_TOLD: usize = 10_000;
+const MAX_REMEMBERED: usize = 10_000;
 /// How many of them at once.
 const AT_ONCE: usize = 16;
 
@@ -54,8 +55,17 @@ pub enum Tracked {
 /// The loop.
 pub struct Tracker {
     payer: Arc<Payer>,
-    /// What endpoints said last of each transaction, so that the log tells what is new.
-    told: HashMap<IntentId, Vec<String>>,
+    /// What endpoints answered last to each transaction.
+    sent: HashMap<IntentId, LastSend>,
+}
+
+/// What endpoints answered to the newest form of a transaction. Not stored: a process that starts
+/// sends and sees for itself.
+struct LastSend {
+    /// In words, so that the log has only what is new.
+    answers: Vec<String>,
+    /// Since when an endpoint has it.
+    reception: Option<Reception>,
 }
 
 /// One transaction, and the right to finish its job.
@@ -67,7 +77,7 @@ struct Followed {
 impl Tracker {
     /// A loop.
     pub fn new(payer: Arc<Payer>) -> Self {
-        Self { payer, told: HashMap::new() }
+        Self { payer, sent: HashMap::new() }
     }
 
     /// Steps until told to stop.
@@ -102,8 +112,9 @@ impl Tracker {
         }
         let looks = stream::iter(followed).map(|followed| {
             let (payer, sight) = (&payer, &sight);
+            let reception = self.sent.get(&followed.intent).and_then(|sent| sent.reception);
             async move {
-                let step = payer.look(sight, followed.intent).await;
+                let step = payer.look(sight, followed.intent, reception).await;
                 (followed, step)
             }
         });
@@ -124,7 +135,7 @@ impl Tracker {
         }
         let changed = good.iter().filter(|(_, step)| step.changes()).count();
         self.commit(&good, &sight).await?;
-        self.send(good).await?;
+        self.send(good, sight.latest.number).await?;
         match trouble {
             // All of them: the endpoint is the trouble, and the loop is to know.
             Some(error) if failed == intents => Err(error),
@@ -176,7 +187,7 @@ impl Tracker {
     }
 
     /// Sends what is not in a block, read back from the store.
-    async fn send(&mut self, steps: Vec<(Followed, Step)>) -> Result<(), PayError> {
+    async fn send(&mut self, steps: Vec<(Followed, Step)>, newest: u64) -> Result<(), PayError> {
         let payer = self.payer.clone();
         let due: Vec<IntentId> = steps
             .iter()
@@ -185,10 +196,10 @@ impl Tracker {
             .collect();
         let ended = steps.iter().filter(|(_, step)| !step.is_followed_on());
         ended.for_each(|(followed, _)| {
-            self.told.remove(&followed.intent);
+            self.sent.remove(&followed.intent);
         });
-        if self.told.len() > MAX_TOLD {
-            self.told.clear();
+        if self.sent.len() > MAX_REMEMBERED {
+            self.sent.clear();
         }
         let sending = stream::iter(due).map(|intent| {
             let payer = &payer;
@@ -196,7 +207,7 @@ impl Tracker {
                 let attempt: Option<Attempt> = payer.ledger.attempts(intent).await?.pop();
                 let attempt = attempt.ok_or_else(|| PayError::strange(intent, "it was never signed"))?;
                 let answers = payer.send(&attempt).await;
-                Ok::<_, PayError>((intent, attempt.number, words(&answers)))
+                Ok::<_, PayError>((intent, attempt.number, answers))
             }
         });
         let sent: Vec<_> = sending.buffered(AT_ONCE).collect().await;
@@ -204,11 +215,14 @@ impl Tracker {
         let mut is_news = false;
         for answer in sent {
             let (intent, number, answers) = answer?;
-            if self.told.get(&intent) != Some(&answers) {
+            let before = self.sent.get(&intent);
+            let reception = Reception::of(before.and_then(|sent| sent.reception), number, &answers, newest);
+            let answers = words(&answers);
+            if before.is_none_or(|sent| sent.answers != answers) {
                 page.note("attempt.sent", intent, json!({"number": number, "answers": answers}));
-                self.told.insert(intent, answers);
                 is_news = true;
             }
+            self.sent.insert(intent, LastSend { answers, reception });
         }
         if is_news {
             counted::commit(&payer.ledger, page.into_commit().relaxed()).await?;

@@ -182,6 +182,7 @@ on_both_stores! {
         one_liar_of_two_changes_nothing_and_is_named
         a_liar_of_two_does_not_stop_the_head
         unlinked_headers_of_one_endpoint_do_not_stop_the_head
+        a_block_is_asked_for_by_number_where_its_hash_is_not_taken
         a_row_that_one_endpoint_denies_is_kept
         a_row_that_two_endpoints_deny_is_removed
         a_row_that_the_receipts_deny_is_removed
@@ -213,6 +214,7 @@ on_both_stores! {
         a_liar_that_is_alone_is_told_and_asked_again
         a_share_of_requests_is_kept
         logs_outside_blooms_are_kept_and_remembered
+        logs_left_out_under_empty_blooms_are_found
         a_source_that_joins_is_verified_too
         what_is_rewound_is_verified_again
         one_process_verifies_at_a_time

@@ -545,6 +545,22 @@ pub(super) async fn unlinked_headers_of_one_endpoint_do_not_stop_the_head(kind: 
     stage.assert_complete(&Orders::default()).await;
 }
 
+/// Some endpoints take no block hash in a filter: the newest block is asked for by its number.
+pub(super) async fn a_block_is_asked_for_by_number_where_its_hash_is_not_taken(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.mine_up_to(HEAD);
+    let mut collector = stage.collector("a", &Orders::default());
+    collector.settle().await;
+    stage.reader.set_silent_about_blocks(true);
+    for block in 1..=3 {
+        stage.mine(&[1_000]);
+        let done = collector.follower.step().await.expect("its logs are there");
+        assert!(matches!(done, Followed::Advanced { blocks: 1, .. }), "{done:?}");
+        assert_eq!(stage.position().await, i64::try_from(HEAD + block).ok());
+    }
+    stage.assert_complete(&Orders::default()).await;
+}
+
 /// One endpoint that is asked again says the same again: what it alone was heard about is not
 /// recorded as compared, and neither is what was compared before and is looked at anew.
 pub(super) async fn what_two_endpoints_were_heard_about_is_recorded(kind: Kind) {

@@ -312,6 +312,26 @@ pub(super) async fn logs_outside_blooms_are_kept_and_remembered(kind: Kind) {
     assert!(panel.named().is_empty(), "{:?}", panel.named());
 }
 
+/// Guards against blocks that were called proven because an empty bloom has no room for the logs
+/// that the endpoints left out, on a chain whose blooms are always empty.
+pub(super) async fn logs_left_out_under_empty_blooms_are_found(kind: Kind) {
+    let stage = Stage::of(kind, SimChain::with_id(0, 3, 5)).await;
+    let orders = orders(VerifyMode::Full);
+    let endpoints = [another(&stage), another(&stage)];
+    for endpoint in &endpoints {
+        endpoint.tamper(in_past(|_| None));
+        endpoint.tamper_headers(|mut header| {
+            *header.logs_bloom = Bloom::ZERO;
+            header
+        });
+    }
+    let collector = collected(&stage, &orders, Arc::new(Panel::new(endpoints.to_vec()))).await;
+    assert_eq!(stage.fees().await.len() as u64, HEAD - 150, "nobody has noticed");
+    assert!(verify(&collector, 1).await.0 > 0);
+    stage.assert_complete(&orders).await;
+    assert_eq!(stage.verified().await.doubts.count(), 0);
+}
+
 pub(super) async fn a_source_that_joins_is_verified_too(kind: Kind) {
     let stage = Stage::new(kind, 3).await;
     stage.reader.tell_receipts();

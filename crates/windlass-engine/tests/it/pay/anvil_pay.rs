@@ -150,7 +150,8 @@ impl Stage {
         Process {
             ledger,
             submitters: vec![Submitter::new(payer.clone(), signer)],
-            tracker: Tracker::new(payer),
+            tracker: Tracker::new(payer.clone()),
+            payer,
         }
     }
 

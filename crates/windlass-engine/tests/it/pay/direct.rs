@@ -238,6 +238,9 @@ impl TransactionChain for Direct {
             return vec![SendAnswer::Silent(error.message)];
         }
         self.must_be_stored(raw).await;
+        if self.tricks.lock().expect("whole").refuses_sends {
+            return vec![SendAnswer::Refused("not now, please".to_owned())];
+        }
         self.sent.lock().expect("whole").push(raw.clone());
         let answer = match self.ask("eth_sendRawTransaction", json!([raw])) {
             Ok(_) => SendAnswer::Accepted,

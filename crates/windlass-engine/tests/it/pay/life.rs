@@ -99,7 +99,8 @@ async fn a_transaction_that_nobody_mines_is_offered_more_for() {
     process.submitters[0].step().await.expect("submitted");
     let intent = world.payout(id).await.intent.expect("submitted");
     let first = world.store.attempts(intent).await.expect("read")[0].clone();
-    // Nobody knows of it any more, and blocks go by.
+    // An endpoint has it; then it is dropped, and blocks go by.
+    process.tracker.step().await.expect("looked");
     assert!(world.chain.drop_transaction(first.hash));
     world.chain.mine_many(4);
     world.clock.advance_ms(5_000);
@@ -125,13 +126,14 @@ async fn gas_above_the_cap_is_waited_out_while_the_old_form_is_sent_on() {
     process.submitters[0].step().await.expect("submitted");
     let intent = world.payout(id).await.intent.expect("submitted");
     let first = world.store.attempts(intent).await.expect("read")[0].clone();
+    process.tracker.step().await.expect("looked");
     assert!(world.chain.drop_transaction(first.hash));
     world.chain.mine_many(4);
     world.clock.advance_ms(5_000);
     process.tracker.step().await.expect("looked");
     assert_eq!(world.store.attempts(intent).await.expect("read").len(), 1);
     let held = world.payout(id).await.hold.expect("a reason");
-    assert!(held.reason.contains("gas would cost"), "{}", held.reason);
+    assert!(held.reason.contains("are offered (`max_fee_gwei`)"), "{}", held.reason);
     assert!(world.chain.is_pooled(first.hash), "the stored bytes were sent again");
     world.drive(&mut process, 40).await;
     world.agrees().await;
@@ -163,7 +165,7 @@ async fn gas_above_the_cap_holds_what_is_not_signed_yet() {
     process.submitters[0].step().await.expect("held");
     let held = world.payout(id).await;
     assert_eq!(held.state, PayoutState::Approved);
-    assert!(held.hold.expect("a reason").reason.contains("gas would cost"));
+    assert!(held.hold.expect("a reason").reason.contains("are offered (`max_fee_gwei`)"));
     assert!(world.sent.lock().expect("whole").is_empty());
     world.options = Arc::new(PayOptions { gas_cap: u128::MAX, ..(*world.options).clone() });
     world.clock.advance_ms(61_000);

@@ -55,6 +55,8 @@ impl Overseer {
 
     async fn look_at_payout(&self, payout: &Payout, intents: &BTreeMap<IntentId, IntentState>) {
         match payout.state {
+            // One that says that its payment is gone, or that it was, is no claim that it is paid.
+            PayoutState::Confirmed if payout.is_payment_lost() => {}
             PayoutState::Confirmed => {
                 let at = payout.inclusion.expect("a block").block;
                 let block = self.chain.block(at.number).map(|block| block.hash());

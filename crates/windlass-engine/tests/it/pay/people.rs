@@ -24,6 +24,23 @@ impl World {
         self.send_with(account, nonce, to, call).expect("taken")
     }
 
+    /// Sends an account's coin to another, mined at once.
+    pub(crate) fn send_coin(&self, from: usize, to: Address, wei: U256) {
+        let sender = self.chain.accounts().swap_remove(from);
+        let transaction = TxEip1559 {
+            chain_id: self.chain.chain_id(),
+            nonce: self.chain.next_nonce(sender.address()),
+            gas_limit: 21_000,
+            max_fee_per_gas: 100_000_000_000,
+            max_priority_fee_per_gas: 0,
+            to: TxKind::Call(to),
+            value: wei,
+            ..TxEip1559::default()
+        };
+        self.chain.send(sender.sign(transaction).expect("signed")).expect("taken");
+        self.chain.mine();
+    }
+
     /// The same with a nonce of its own; it pays well enough to take the place of one that was
     /// not offered more for a few times.
     pub(crate) fn send_with(

@@ -17,6 +17,8 @@ pub(crate) struct Tricks {
     pub(crate) is_height_ignored: bool,
     /// Nonces of transactions that wait to be mined are said to be used up at every height.
     pub(crate) is_waiting_counted: bool,
+    /// Every transaction is refused, in words that nobody listed.
+    pub(crate) refuses_sends: bool,
     /// An endpoint that is behind answers some questions.
     pub(crate) lag: Option<Lag>,
 }

@@ -108,6 +108,7 @@ pub(crate) struct Process {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) submitters: Vec<Submitter>,
     pub(crate) tracker: Tracker,
+    pub(crate) payer: Arc<Payer>,
 }
 
 impl World {
@@ -260,7 +261,20 @@ impl World {
         let key_of = |account: usize| {
             Arc::new(DevSigner(self.chain.accounts().swap_remove(account), hook.clone())) as Arc<dyn Signer>
         };
-        let signers: Vec<Arc<dyn Signer>> = (1..=signers).map(key_of).collect();
+        self.process_signing(name, store, hook.clone(), (1..=signers).map(key_of).collect())
+    }
+
+    /// A process with these signing accounts.
+    pub(crate) fn process_signing(
+        &self,
+        name: &str,
+        store: Arc<dyn Store>,
+        hook: Arc<dyn ChainHook>,
+        signers: Vec<Arc<dyn Signer>>,
+    ) -> Process {
+        let key_of = |account: usize| {
+            Arc::new(DevSigner(self.chain.accounts().swap_remove(account), hook.clone())) as Arc<dyn Signer>
+        };
         let store = if self.is_overseen {
             let overseer = Overseer::new(self.chain.clone(), self.store.clone());
             Arc::new(HookedStore::new(store, overseer))
@@ -278,7 +292,7 @@ impl World {
         });
         let payer = payer.expect("a payer");
         let submitters = signers.into_iter().map(|signer| Submitter::new(payer.clone(), signer)).collect();
-        Process { ledger, submitters, tracker: Tracker::new(payer) }
+        Process { ledger, submitters, tracker: Tracker::new(payer.clone()), payer }
     }
 
     /// A person lets a halted account sign again.

@@ -11,6 +11,8 @@ use crate::output;
 use crate::output::human::count;
 use crate::pay::caller::Deed;
 use crate::pay::session::Session;
+use crate::pay::tokens::Tokens;
+use crate::pay::view;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -32,13 +34,20 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     if args.json {
         output::json(&done)?;
     } else {
-        output::print(&render(&done))?;
+        output::print(&render(&done, &session.tokens))?;
     }
     if done.contradictions > 0 {
         let message =
             format!("the vault tells otherwise than what is stored of {} requests", done.contradictions);
         return Err(Failure::coded(Code::VaultDiffers, message)
             .hint("the audit log names them: `windlass audit-log list`, action payout.contradicted"));
+    }
+    if done.unknown > 0 {
+        let message =
+            format!("the vault has {} payments or cancellations that no payout is stored for", done.unknown);
+        return Err(Failure::coded(Code::VaultDiffers, message).hint(
+            "who else sends from this vault? After a backup was put back, they are payouts that it has lost",
+        ));
     }
     Ok(())
 }
@@ -50,7 +59,7 @@ async fn reconcile(session: &Session, is_whole: bool) -> Result<Reconciled, Fail
     Ok(auditor.reconcile(is_whole).await?)
 }
 
-fn render(done: &Reconciled) -> String {
+fn render(done: &Reconciled, tokens: &Tokens) -> String {
     let mut text = format!(
         "compared {} events of the vault, up to block {}: {} payouts repaired in the store",
         count(done.events),
@@ -58,11 +67,19 @@ fn render(done: &Reconciled) -> String {
         count(done.repaired)
     );
     if done.unknown > 0 {
-        text.push_str(&format!(", {} requests that this store does not know", count(done.unknown)));
+        text.push_str(&format!(", {} requests that no payout is stored for", count(done.unknown)));
     }
     if done.contradictions > 0 {
         text.push_str(&format!(", {} that cannot be repaired", count(done.contradictions)));
     }
     text.push('\n');
+    for payment in &done.unknown_payments {
+        let amount = payment.amount.parse().unwrap_or_default();
+        let amount = view::amount(tokens, payment.token, amount);
+        text.push_str(&format!(
+            "  {amount} to {} by {} in block {}, request {}\n",
+            payment.to, payment.transaction, payment.block, payment.request_id
+        ));
+    }
     text
 }

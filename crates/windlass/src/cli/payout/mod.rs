@@ -6,6 +6,7 @@ mod cancel;
 mod create;
 mod list;
 mod reject;
+mod resend;
 mod retry;
 mod show;
 
@@ -38,6 +39,8 @@ enum Verb {
     Cancel(reject::Args),
     /// Ask again for what was rejected or has failed
     Retry(retry::Args),
+    /// Send a payment again that was final and that a reorg has removed
+    Resend(resend::Args),
 }
 
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
@@ -49,5 +52,6 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
         Verb::Reject(args) => reject::run(args, global).await,
         Verb::Cancel(args) => cancel::run(args, global).await,
         Verb::Retry(args) => retry::run(args, global).await,
+        Verb::Resend(args) => resend::run(args, global).await,
     }
 }

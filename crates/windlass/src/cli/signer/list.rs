@@ -1,8 +1,13 @@
 //! `windlass signer list`
 
+use std::time::Duration;
+
 use serde::Serialize;
+use tokio::time::timeout;
 use windlass_core::chain::Address;
+use windlass_core::payout::gas::{GasBalance, GasLevel, TYPICAL_GAS};
 use windlass_core::payout::ledger::SignerRow;
+use windlass_core::reader::BlockTag;
 
 use crate::cli::global::Global;
 use crate::compose::store::{self, Access};
@@ -13,6 +18,10 @@ use crate::output;
 use crate::output::exit::Exit;
 use crate::output::table::{self, Side};
 use crate::pay::keys;
+use crate::pay::paying::Paying;
+
+/// How long an endpoint may take to say what an account has.
+const MAX_WAIT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -29,6 +38,8 @@ struct Listed {
     /// What it is for: `pays`, `approves`, or nothing here.
     used_for: &'static str,
     next_nonce: Option<u64>,
+    /// What an account that pays has for gas, where an endpoint says so.
+    gas: Option<GasBalance>,
     trouble: Option<String>,
 }
 
@@ -46,6 +57,7 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
 
 async fn list(config: &Config) -> Result<Vec<Listed>, Failure> {
     let rows = rows(config).await?;
+    let prices = GasPrices::read(config).await;
     let mut listed = Vec::new();
     for name in config.signer.keys() {
         let pay = config.pay.as_ref();
@@ -59,16 +71,44 @@ async fn list(config: &Config) -> Result<Vec<Listed>, Failure> {
             Err(failure) => (None, Some(failure.message)),
         };
         let row = rows.iter().find(|row| Some(row.address) == account);
+        let gas = match (&prices, account) {
+            (Some(prices), Some(account)) if used_for == "pays" => prices.balance_of(account).await,
+            _ => None,
+        };
+        let short = gas.filter(|gas| gas.level() == GasLevel::Short).map(|gas| format!("it {gas}"));
         let halted = row.and_then(|row| row.halted.clone()).map(|why| format!("halted: {why}"));
         listed.push(Listed {
             name: name.to_string(),
             account,
             used_for,
             next_nonce: row.map(|row| row.next_nonce),
-            trouble: trouble.or(halted),
+            gas,
+            trouble: trouble.or(halted).or(short),
         });
     }
     Ok(listed)
+}
+
+/// What gas costs on the vault's chain.
+struct GasPrices {
+    paying: Paying,
+    max_fee: u128,
+}
+
+impl GasPrices {
+    /// `None` where nothing is paid, or where no endpoint answers in time.
+    async fn read(config: &Config) -> Option<Self> {
+        let paying = Paying::of(config).ok()?;
+        let fees = timeout(MAX_WAIT, paying.chain.gas_fees()).await.ok()?.ok()?;
+        Some(Self { paying, max_fee: fees.max_fee })
+    }
+
+    async fn balance_of(&self, account: Address) -> Option<GasBalance> {
+        let balance =
+            timeout(MAX_WAIT, self.paying.chain.balance(account, BlockTag::Latest)).await.ok()?.ok()?;
+        let warn_below = self.paying.options.warn_below_wei;
+        Some(GasBalance::new(balance, TYPICAL_GAS, self.max_fee, warn_below))
+    }
 }
 
 /// What is stored of accounts on the vault's chain; nothing where nothing has run yet.
@@ -94,6 +134,7 @@ fn render(listed: &[Listed]) -> String {
         ("account", Side::Left),
         ("used for", Side::Left),
         ("next nonce", Side::Right),
+        ("gas", Side::Right),
         ("trouble", Side::Left),
     ];
     let dash = || "-".to_owned();
@@ -105,6 +146,7 @@ fn render(listed: &[Listed]) -> String {
                 signer.account.map_or_else(dash, |account| account.to_string()),
                 signer.used_for.to_owned(),
                 signer.next_nonce.map_or_else(dash, |nonce| nonce.to_string()),
+                signer.gas.map_or_else(dash, |gas| gas.balance.to_string()),
                 signer.trouble.clone().unwrap_or_else(dash),
             ]
         }),

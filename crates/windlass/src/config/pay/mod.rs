@@ -12,6 +12,7 @@
 pub(crate) mod amount;
 pub(crate) mod approval;
 pub(crate) mod check;
+pub(crate) mod coins;
 pub(crate) mod risk;
 pub(crate) mod token;
 
@@ -28,6 +29,7 @@ use super::interval::Interval;
 use super::number::Number;
 use super::signer::SignerName;
 use approval::Approval;
+use coins::Coins;
 use risk::Risk;
 use token::{Symbol, Token};
 
@@ -69,6 +71,10 @@ pub(crate) struct Pay {
     /// The most that is offered for a unit of gas, in gwei.
     #[serde(default = "max_fee_gwei")]
     pub(crate) max_fee_gwei: Number<1, 1_000_000>,
+    /// Below how much of the chain's own coin an account that pays is warned about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Coins")]
+    pub(crate) warn_gas_below: Option<Coins>,
     /// After how many blocks without it more is offered for a transaction.
     #[serde(default = "bump_after_blocks")]
     pub(crate) bump_after_blocks: Number<1, 1_000>,

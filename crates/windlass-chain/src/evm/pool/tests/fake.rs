@@ -30,6 +30,8 @@ use crate::evm::reader::GivenLogs;
 pub(super) struct Manner {
     pub(super) chain: u64,
     pub(super) head: u64,
+    /// A newest block that it names, and does not have.
+    pub(super) invented_head: Option<u64>,
     pub(super) latency: Duration,
     /// Every so many questions take that long.
     pub(super) hiccup: Option<(u64, Duration)>,
@@ -94,6 +96,7 @@ impl Fake {
         let manner = Manner {
             chain: 137,
             head: 100,
+            invented_head: None,
             latency: Duration::from_millis(50),
             hiccup: None,
             fault: None,
@@ -216,7 +219,10 @@ impl ChainReader for Fake {
 
     async fn header(&self, block: BlockTag) -> Result<Option<Header>, ChainError> {
         self.heads.fetch_add(u64::from(block == BlockTag::Latest), Ordering::Relaxed);
-        let Manner { head, has_bloom, proves_headers, .. } = self.answer().await?;
+        let Manner { head, invented_head, has_bloom, proves_headers, .. } = self.answer().await?;
+        if let (BlockTag::Latest, Some(invented)) = (block, invented_head) {
+            return Ok(Some(header(invented)));
+        }
         let wanted = match block {
             BlockTag::Number(number) => number,
             BlockTag::Hash(hash) => number(hash),

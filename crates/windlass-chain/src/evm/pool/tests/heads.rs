@@ -33,6 +33,26 @@ async fn what_one_does_not_have_is_asked_of_another() {
     assert!(pool.receipts(&block).await.expect("an answer").is_some());
 }
 
+/// Guards against a made-up height: the honest endpoint was named as being behind, and the lag was
+/// that to a block that does not exist.
+#[tokio::test(start_paused = true)]
+async fn a_newest_block_without_its_parent_is_not_believed_and_its_endpoint_named() {
+    for lies_from in [100, 120] {
+        let (pool, fakes) = pool(2);
+        for number in 100..140 {
+            fakes.iter().for_each(|fake| fake.manner().head = number);
+            let lies = number >= lies_from;
+            fakes[1].manner().invented_head = lies.then_some(1_000_000_000);
+            assert_eq!(head(&pool).await, number, "lies from {lies_from} on");
+            advance(Duration::from_secs(1)).await;
+        }
+        let [honest, liar] = [0, 1].map(|place| pool.status()[place].trouble.clone());
+        assert_eq!(honest, None);
+        assert!(liar.is_none_or(|liar| liar.contains("does not have the block before it")));
+        assert!(fakes[1].asked() < 60, "{}", fakes[1].asked());
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_nobody_has_is_none_after_a_bounded_number_of_questions() {
     let (pool, fakes) = pool(5);

@@ -2,6 +2,7 @@
 
 use alloy_sol_types::SolInterface;
 
+use super::super::admin::VaultRole;
 use super::Error;
 use crate::chain::B256;
 
@@ -70,7 +71,8 @@ pub(super) fn arguments(error: &Error) -> String {
         Error::BatchSizeInvalid(e) => format!("a batch of {}, where 1 to {} are taken", e.size, e.max),
         Error::BatchApprovalsMismatch(e) => format!("{} approvals for {} payouts", e.approvals, e.payouts),
         Error::AccessControlUnauthorizedAccount(e) => {
-            format!("{} lacks the vault's role {}", e.account, e.neededRole)
+            let role = VaultRole::of(e.neededRole).map_or(e.neededRole.to_string(), |role| role.to_string());
+            format!("{} lacks the vault's role {role}", e.account)
         }
         Error::ReentrancyGuardReentrantCall(_) => "the token called the vault back".to_owned(),
         Error::SafeERC20FailedOperation(e) => format!("token {} said no", e.token),

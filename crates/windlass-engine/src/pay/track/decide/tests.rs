@@ -46,8 +46,12 @@ fn evidence(payouts: usize) -> impl Strategy<Value = Evidence> {
     prop_oneof![
         (inclusion(), records(payouts))
             .prop_map(|(inclusion, records)| Evidence::Mined { inclusion, records }),
-        (inclusion(), records(payouts), found())
-            .prop_map(|(inclusion, records, found)| { Evidence::Reverted { inclusion, records, found } }),
+        (inclusion(), records(payouts), found()).prop_map(|(inclusion, records, found)| Evidence::Reverted {
+            inclusion,
+            records,
+            found,
+            why: None
+        }),
         (records(payouts), found()).prop_map(|(records, found)| Evidence::NonceUsed { records, found }),
         (any::<bool>(), any::<bool>()).prop_map(|(is_gone, is_next)| Evidence::Missing { is_gone, is_next }),
     ]

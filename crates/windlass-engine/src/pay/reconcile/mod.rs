@@ -1,35 +1,60 @@
-//! What the vault tells, against what is stored. The store is put right, never the chain.
+//! The vault's payments against the stored ones, both ways. The store is put right, never the chain.
 //!
-//! Done once by every process before it signs anything, from where it was done last:
-//! what was paid after an old copy of a database was made is found here, and whatever is
-//! paid again nonetheless the vault refuses.
+//! Every process compares the vault's events with the store before it signs anything, from where
+//! that was done last, and again every few minutes: what was paid after an old copy of a database
+//! was made is found here, and the vault refuses to pay it again. [`recheck`] looks the other way:
+//! whether the chain still has what is stored as paid.
+
+pub mod recheck;
+pub mod schedule;
 
 use serde::Serialize;
 use serde_json::json;
-use windlass_core::chain::B256;
+use windlass_core::chain::{Address, B256};
 use windlass_core::cursor::{Cursor, CursorRule};
 use windlass_core::event::LogEvent;
 use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::ledger::{Inclusion, Payout};
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::{MAX_PAYOUT_PAGE, Payouts};
+use windlass_core::payout::vault::calldata::VaultPayout;
 use windlass_core::payout::vault::event::{VaultEvent, filter};
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{ChainErrorKind, LogSpan};
 use windlass_core::time::Timestamp;
 
-use super::counted;
-use super::desk::budgets;
-use super::error::PayError;
-use super::page::Page;
-use super::payer::Payer;
-use super::vault::{inclusion, is_as_asked};
+use crate::pay::counted;
+use crate::pay::desk::budgets;
+use crate::pay::error::PayError;
+use crate::pay::page::Page;
+use crate::pay::payer::Payer;
+use crate::pay::vault::{inclusion, is_as_asked};
 
 /// How often an event is compared anew because somebody else was quicker.
 const MAX_TRIES: u32 = 20;
 
+/// The most unknown payments that are named one by one.
+const MAX_NAMED: usize = 100;
+
+/// A payment of the vault that this store has no payout for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct UnknownPayment {
+    /// Under which id the vault knows it.
+    pub request_id: B256,
+    /// The transaction.
+    pub transaction: B256,
+    /// Its block.
+    pub block: u64,
+    /// The token's contract.
+    pub token: Address,
+    /// Who was paid.
+    pub to: Address,
+    /// How much, in base units.
+    pub amount: String,
+}
+
 /// What came of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Reconciled {
     /// The last block that was compared.
     pub through: u64,
@@ -39,10 +64,23 @@ pub struct Reconciled {
     pub repaired: u64,
     /// How many requests were paid or cancelled that are not stored here.
     pub unknown: u64,
+    /// The first of the payments among them.
+    pub unknown_payments: Vec<UnknownPayment>,
     /// How many events are of payouts whose rows were refused.
     pub refused: u64,
     /// How many events contradict what is stored: rejected and paid, or paid otherwise.
     pub contradictions: u64,
+}
+
+fn unknown_payment(paid: &VaultPayout, at: Inclusion) -> UnknownPayment {
+    UnknownPayment {
+        request_id: paid.request_id,
+        transaction: at.transaction,
+        block: at.block.number,
+        token: paid.token,
+        to: paid.to,
+        amount: paid.amount.to_string(),
+    }
 }
 
 impl Payer {
@@ -51,7 +89,13 @@ impl Payer {
         let mut reconciled = self.reconciled.lock().await;
         if reconciled.is_none() {
             let done = self.reconcile(false).await?;
-            tracing::info!(?done, "what the vault tells was compared with what is stored");
+            tracing::info!(
+                through = done.through,
+                events = done.events,
+                repaired = done.repaired,
+                unknown = done.unknown,
+                "compared the vault's events with the stored payouts"
+            );
             *reconciled = Some(done);
         }
         Ok(())
@@ -142,8 +186,16 @@ impl Payer {
         let mut page = self.page();
         let now = self.store.now().await?;
         let count: &mut u64 = match (payout, event) {
-            (None, _) => {
-                let detail = json!({"inclusion": at, "event": format!("{event:?}")});
+            (None, VaultEvent::PayoutExecuted(paid)) => {
+                let payment = unknown_payment(paid, at);
+                page.unknown_payment(&payment);
+                if done.unknown_payments.len() < MAX_NAMED {
+                    done.unknown_payments.push(payment);
+                }
+                &mut done.unknown
+            }
+            (None, VaultEvent::RequestCancelled { by, .. }) => {
+                let detail = json!({"inclusion": at, "cancelled_by": by});
                 page.note("vault.unknown_request", event.request_id(), detail);
                 &mut done.unknown
             }

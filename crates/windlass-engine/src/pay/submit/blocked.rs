@@ -1,0 +1,59 @@
+//! Payouts that wait because no account of this process can send: each says why.
+
+use windlass_core::lease::Lease;
+use windlass_core::payout::gas::GasBalance;
+use windlass_core::reader::BlockTag;
+
+use super::check::Fate;
+use super::{MAX_PAYOUTS, Submitted, Submitter, Taken};
+use crate::pay::counted;
+use crate::pay::error::PayError;
+
+impl Submitter {
+    /// The account sends nothing. Where no other one does, the payouts that are due are held with
+    /// the reason; otherwise they are left to the others.
+    pub(super) async fn show_blocked(&self, lease: &Lease, done: Submitted) -> Result<Submitted, PayError> {
+        let payer = &self.payer;
+        let Some(reason) = payer.accounts.all_blocked() else { return Ok(done) };
+        let jobs = payer.claim(&payer.names.submit, MAX_PAYOUTS).await?;
+        if jobs.is_empty() {
+            return Ok(done);
+        }
+        let tickets: Vec<_> = jobs.iter().map(|job| job.ticket).collect();
+        let held = async {
+            let (taken, unusable) = self.take_up(jobs).await?;
+            if !unusable.is_empty() {
+                self.put_off(lease, &unusable).await?;
+            }
+            self.hold(lease, taken, &reason).await
+        };
+        let held = held.await;
+        if held.is_err() {
+            payer.give_back(&tickets).await;
+        }
+        held.map(|()| done)
+    }
+
+    async fn hold(&self, lease: &Lease, taken: Vec<Taken>, reason: &str) -> Result<(), PayError> {
+        let now = self.payer.store.now().await?;
+        let mut page = self.payer.page();
+        let mut tickets = Vec::with_capacity(taken.len());
+        for taken in &taken {
+            let fate = match self.stands(&taken.payout).await? {
+                Some(over) => over,
+                None => Fate::wait(reason),
+            };
+            self.settle(&mut page, taken, &fate, now)?;
+            tickets.push(taken.ticket);
+        }
+        let commit = tickets.into_iter().fold(page.into_commit(), |commit, ticket| commit.under_job(ticket));
+        counted::commit(&self.payer.ledger, commit.under_lease(lease)).await?;
+        Ok(())
+    }
+
+    /// What the account has left for transactions that take `gas` units at `max_fee`.
+    pub(super) async fn balance_for(&self, gas: u64, max_fee: u128) -> Result<GasBalance, PayError> {
+        let balance = self.payer.chain.balance(self.signer.address(), BlockTag::Latest).await?;
+        Ok(GasBalance::new(balance, gas, max_fee, self.payer.options.warn_below_wei))
+    }
+}

@@ -1,0 +1,186 @@
+//! Paying: the vault, its tokens and limits against the rules, and the accounts that send.
+
+use windlass_core::chain::{Address, U256};
+use windlass_core::code::Code;
+use windlass_core::money::Token;
+use windlass_core::payout::gas::{GasBalance, GasLevel, TYPICAL_GAS};
+use windlass_core::payout::vault::admin::VaultRole;
+use windlass_core::payout::vault::admin::ask::{self, TokenPolicy};
+use windlass_core::payout::vault::{answer, calldata};
+use windlass_core::reader::BlockTag;
+use windlass_engine::pay::options::PayOptions;
+
+use super::progress::Progress;
+use super::report::Finding;
+use crate::config::Config;
+use crate::config::signer::SignerName;
+use crate::failure::Failure;
+use crate::pay::{keys, options, view};
+use crate::vault::site::Vault;
+
+/// A look at paying.
+struct Look<'a> {
+    config: &'a Config,
+    options: PayOptions,
+    vault: Vault,
+}
+
+/// Looks at everything that paying takes; nothing where nothing is paid.
+pub(super) async fn examine(config: &Config, progress: &Progress) -> Vec<Finding> {
+    let Some(pay) = &config.pay else { return Vec::new() };
+    progress.say("pay");
+    let options = match options::read(config) {
+        Ok(options) => options,
+        Err(failure) => return vec![Finding::failed("pay", failure)],
+    };
+    let vault = match Vault::open(config, None, None).await {
+        Ok(vault) => vault,
+        Err(failure) => return vec![Finding::failed("pay.vault", failure)],
+    };
+    let look = Look { config, options, vault };
+    let mut findings = vec![look.paused().await];
+    findings.push(look.risk_signer().await);
+    for token in look.options.tokens.values() {
+        findings.push(look.token(token).await);
+    }
+    for name in &pay.signers {
+        findings.push(look.signer(name).await);
+    }
+    findings
+}
+
+/// What was found, or why it could not be.
+fn finding(subject: &str, found: Result<Finding, Failure>) -> Finding {
+    found.unwrap_or_else(|failure| Finding::failed(subject, failure))
+}
+
+impl Look<'_> {
+    async fn paused(&self) -> Finding {
+        let subject = "pay.vault";
+        let look = async {
+            let told = self.vault.site.call(self.vault.address, calldata::paused(), BlockTag::Latest).await?;
+            Ok(match self.vault.read(answer::paused(&told))? {
+                false => Finding::ok(subject, format!("{} answers and is not paused", self.vault.address)),
+                true => Finding::warning(
+                    subject,
+                    format!("{} is paused: payouts wait", self.vault.address),
+                    "`windlass vault unpause`, once the reason is gone",
+                ),
+            })
+        };
+        finding(subject, look.await)
+    }
+
+    /// The vault's risk signer is the one whose key is configured.
+    async fn risk_signer(&self) -> Finding {
+        let subject = "pay.risk_signer";
+        let look = async {
+            let address = self.vault.address;
+            let ask = |data| self.vault.site.call(address, data, BlockTag::Latest);
+            let required =
+                self.vault.read(answer::approval_required(&ask(calldata::approval_required()).await?))?;
+            if !required {
+                return Ok(Finding::ok(subject, "the vault asks for no approval"));
+            }
+            let wanted = self.vault.read(answer::risk_signer(&ask(calldata::risk_signer()).await?))?;
+            let configured = match self.config.pay.as_ref().and_then(|pay| pay.risk_signer.as_ref()) {
+                Some(name) => Some(keys::open(self.config, name).await?.address()),
+                None => None,
+            };
+            match (wanted, configured) {
+                (Some(wanted), Some(own)) if wanted == own => {
+                    Ok(Finding::ok(subject, format!("approves as {own}")))
+                }
+                (None, _) => Err(unusable("the vault's risk signer was revoked: it pays nothing")
+                    .hint("`windlass vault set-risk-signer` announces another")),
+                (Some(wanted), _) => Err(unusable(format_args!(
+                    "the vault wants approvals of {wanted}, whose key is not configured"
+                ))
+                .hint("name its `[signer.<name>]` as `risk_signer` in `[pay]`")),
+            }
+        };
+        finding(subject, look.await)
+    }
+
+    /// The token is payable, the vault has some of it, and the vault's limits are no stricter than the rules.
+    async fn token(&self, token: &Token) -> Finding {
+        let subject = format!("pay.token.{}", token.symbol);
+        let look = async {
+            let Some(contract) = token.contract else {
+                return Ok(Finding::ok(&*subject, "the chain's coin"));
+            };
+            let policy = self.vault.ask(&ask::token_policy(contract), BlockTag::Latest).await?;
+            if !policy.enabled {
+                return Err(unusable(format_args!("the vault does not pay {}", token.symbol))
+                    .hint(format_args!("`windlass vault set-limit {}` enables it", token.symbol)));
+            }
+            let data = calldata::balance_of(self.vault.address);
+            let told = self.vault.site.call(contract, data, BlockTag::Latest).await?;
+            let balance = self.vault.read(answer::balance_of(&told))?;
+            let holds = format!("the vault holds {}", view::shown(token, balance));
+            if balance.is_zero() {
+                return Ok(Finding::warning(&*subject, holds, "send the vault some, or payouts of it wait"));
+            }
+            Ok(match self.stricter_limit(token, contract, &policy) {
+                Some(stricter) => Finding::warning(
+                    &*subject,
+                    format!("{holds}; {stricter}"),
+                    "bring `[pay.risk]` and `windlass vault set-limit` into line",
+                ),
+                None => Finding::ok(&*subject, holds),
+            })
+        };
+        finding(&subject, look.await)
+    }
+
+    /// Where the vault's limit is below that of the rules, so that what the rules let pass waits or fails.
+    fn stricter_limit(&self, token: &Token, contract: Address, policy: &TokenPolicy) -> Option<String> {
+        let limits = self.options.rules.limits_of(contract);
+        let pairs = [
+            ("of one payout", limits.max_per_request, policy.payout_limit),
+            ("of a day", limits.max_daily_total, policy.day_limit),
+        ];
+        pairs.into_iter().find_map(|(what, rule, of_vault)| {
+            let is_stricter = !of_vault.is_zero() && rule.is_none_or(|rule| rule > of_vault);
+            let rule = rule.map_or("none".to_owned(), |rule| view::shown(token, rule));
+            is_stricter.then(|| {
+                format!("its limit {what} is {}, that of the rules {rule}", view::shown(token, of_vault))
+            })
+        })
+    }
+
+    /// The account opens, may pay, and has gas.
+    async fn signer(&self, name: &SignerName) -> Finding {
+        let subject = format!("pay.signer.{name}");
+        let look = async {
+            let account = keys::open(self.config, name).await?.address();
+            let role = VaultRole::Operator;
+            if !self.vault.ask(&ask::has_role(role.id(), account), BlockTag::Latest).await? {
+                return Err(unusable(format_args!("{account} lacks the vault's role {role}"))
+                    .hint(format_args!("`windlass vault grant operator {account}`, by the vault's admin")));
+            }
+            let gas = self.gas(account).await?;
+            let found = format!("{account} may pay, and {gas}");
+            Ok(match gas.level() {
+                GasLevel::Enough => Finding::ok(&*subject, found),
+                GasLevel::Low => Finding::warning(&*subject, found, "send it more"),
+                GasLevel::Short => {
+                    return Err(Failure::coded(Code::SignerShortOfGas, format_args!("{account} {gas}"))
+                        .hint("send it more of the chain's coin"));
+                }
+            })
+        };
+        finding(&subject, look.await)
+    }
+
+    async fn gas(&self, account: Address) -> Result<GasBalance, Failure> {
+        let chain = &self.vault.site.chain;
+        let balance: U256 = chain.balance(account, BlockTag::Latest).await?;
+        let fees = chain.gas_fees().await?;
+        Ok(GasBalance::new(balance, TYPICAL_GAS, fees.max_fee, self.options.warn_below_wei))
+    }
+}
+
+fn unusable(what: impl std::fmt::Display) -> Failure {
+    Failure::coded(Code::VaultUnusable, what)
+}
