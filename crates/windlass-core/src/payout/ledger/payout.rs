@@ -196,10 +196,10 @@ impl Payout {
         self.held(reason, None, now)
     }
 
-    /// Its payment was final, the chain lost it, and has it again.
+    /// Its payment was final, and is final in another block since a reorg below finality.
     #[must_use]
-    pub fn payment_back(&self, now: Timestamp) -> Self {
-        Self { hold: None, ..self.next(now) }
+    pub fn payment_moved(&self, inclusion: Inclusion, now: Timestamp) -> Self {
+        Self { hold: None, inclusion: Some(inclusion), ..self.next(now) }
     }
 
     /// Whether its payment was final and is no longer in the chain.
@@ -284,7 +284,7 @@ mod tests {
         assert!(again.resent(at(9)).is_err(), "nothing was lost");
         let lost = again.payment_lost("its block is gone", at(9));
         assert!(lost.is_payment_lost() && lost.state == PayoutState::Confirmed);
-        assert!(!lost.payment_back(at(10)).is_payment_lost());
+        assert!(!lost.payment_moved(inclusion(), at(10)).is_payment_lost());
         let resent = lost.resent(at(10)).expect("sent again");
         assert_eq!((resent.state, resent.version), (PayoutState::Submitted, 10));
         assert_eq!((resent.inclusion, resent.confirmed_at, resent.finalized_at), (None, None, None));

@@ -36,8 +36,8 @@ pub struct Rechecked {
     pub suspected: usize,
     /// How many are marked as lost now.
     pub lost: usize,
-    /// How many that were marked the chain has again.
-    pub back: usize,
+    /// How many the chain has in another block than before, for good, marked or not.
+    pub moved: usize,
 }
 
 /// Asks again for what is stored as paid, a part at a time.
@@ -52,8 +52,8 @@ pub struct Recheck {
 /// How the chain has a payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::pay) enum Presence {
-    /// The vault knows it.
-    Paid,
+    /// The vault knows it, as paid in this block.
+    Paid(u64),
     /// The vault does not know it, and its block is replaced.
     Lost,
     /// The vault does not know it, and an endpoint still has its block, or none answers.
@@ -77,20 +77,21 @@ impl Recheck {
                 && payout.request.vault == payer.options.vault
         };
         payouts.retain(is_final);
+        // One that seemed to be lost may be in the page as well.
+        payouts.sort_unstable_by_key(|payout| payout.id);
+        payouts.dedup_by_key(|payout| payout.id);
         let mut done = Rechecked { payments: payouts.len(), ..Rechecked::default() };
         let before = std::mem::take(&mut self.suspected);
         for (payout, presence) in payer.presence_of(&payouts).await? {
             match (presence, payout.is_payment_lost()) {
                 (Presence::Lost, false) if before.contains(&payout.id) => {
-                    payer.mark_lost(payout).await?;
-                    done.lost += 1;
+                    done.lost += usize::from(was_written(payer.mark_lost(payout).await)?);
                 }
                 (Presence::Lost, false) => {
                     self.suspected.insert(payout.id);
                 }
-                (Presence::Paid, true) => {
-                    payer.mark_back(payout).await?;
-                    done.back += 1;
+                (Presence::Paid(block), is_lost) if is_lost || is_elsewhere(payout, block) => {
+                    done.moved += usize::from(payer.mark_moved(payout, block).await?);
                 }
                 _ => {}
             }
@@ -115,6 +116,19 @@ impl Recheck {
             }
         }
         Ok(payouts)
+    }
+}
+
+/// Whether a payment is in another block than is stored.
+fn is_elsewhere(payout: &Payout, block: u64) -> bool {
+    payout.inclusion.is_none_or(|inclusion| inclusion.block.number != block)
+}
+
+/// Whether a row was written; one that another process has changed meanwhile is looked at again.
+fn was_written(written: Result<(), PayError>) -> Result<bool, PayError> {
+    match written {
+        Err(error) if error.is_overtaken() => Ok(false),
+        written => written.map(|()| true),
     }
 }
 
@@ -157,7 +171,7 @@ impl Payer {
         let mut presences = Vec::with_capacity(payouts.len());
         for (payout, record) in payouts.iter().zip(records) {
             let presence = match (record.status, payout.inclusion) {
-                (VaultStatus::Paid, _) => Presence::Paid,
+                (VaultStatus::Paid, _) => Presence::Paid(record.block),
                 (_, Some(inclusion)) if self.is_replaced(inclusion).await => Presence::Lost,
                 _ => Presence::Unclear,
             };
@@ -213,14 +227,23 @@ impl Payer {
         Ok(())
     }
 
-    /// The chain has the payment again.
-    async fn mark_back(&self, payout: &Payout) -> Result<(), PayError> {
+    /// The chain has the payment in another block, which is stored once it is final. Whether it was.
+    async fn mark_moved(&self, payout: &Payout, block: u64) -> Result<bool, PayError> {
+        if block > self.sight().await?.last_final {
+            return Ok(false);
+        }
+        let Some(inclusion) = self.payment_of(payout, block).await? else { return Ok(false) };
         let now = self.store.now().await?;
         let mut page = self.page();
-        page.note("payout.payment_back", payout.id, json!({}));
-        page.payout(Some(payout), payout.payment_back(now));
-        counted::commit(&self.ledger, page.into_commit()).await?;
-        tracing::info!(payout = %payout.id, "a payment that was lost is in the chain again");
-        Ok(())
+        page.note(
+            "payout.payment_moved",
+            payout.id,
+            json!({"was": payout.inclusion, "inclusion": inclusion}),
+        );
+        page.payout(Some(payout), payout.payment_moved(inclusion, now));
+        let written =
+            was_written(counted::commit(&self.ledger, page.into_commit()).await.map_err(Into::into))?;
+        tracing::warn!(payout = %payout.id, block, "a final payment is in another block since a reorg below finality");
+        Ok(written)
     }
 }
