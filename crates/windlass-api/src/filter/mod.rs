@@ -99,7 +99,7 @@ pub(crate) fn named_place(table: &TableSpec, parameter: &str, name: &str) -> Api
     })
 }
 
-/// Adds one comparison of a place, which the parameter of a request stands for.
+/// Adds one comparison of a place; `parameter` is its name in messages.
 pub(crate) fn push_condition(
     table: &TableSpec,
     conditions: &mut Vec<Condition>,

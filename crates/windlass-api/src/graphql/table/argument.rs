@@ -32,7 +32,7 @@ impl From<OrderDirection> for RowOrder {
     }
 }
 
-/// The arguments of a field, with variables as what they stand for.
+/// The arguments of a field, with the values of variables.
 pub(super) struct Arguments {
     given: Vec<(Name, Value)>,
     pos: Pos,

@@ -13,11 +13,11 @@ use crate::filter::Operator;
 /// What the names of a column's filters end in.
 pub(super) const SUFFIXES: [&str; 7] = ["", "_not", "_in", "_gt", "_gte", "_lt", "_lte"];
 
-/// The filters of a column whose values have no order that anybody asks by.
+/// The filters of every column that can be compared.
 const OF_EQUALITY: [(&str, Operator); 3] =
     [(SUFFIXES[0], Operator::Eq), (SUFFIXES[1], Operator::Ne), (SUFFIXES[2], Operator::In)];
 
-/// The further filters of a number.
+/// The filters that only a number has.
 const OF_ORDER: [(&str, Operator); 4] = [
     (SUFFIXES[3], Operator::Gt),
     (SUFFIXES[4], Operator::Gte),

@@ -12,7 +12,7 @@ use crate::error::{ApiError, ApiResult};
 use crate::filter::{Operator, push_condition};
 
 impl TypedTable {
-    /// The conditions that `where` stands for.
+    /// The conditions of `where`.
     pub(super) fn conditions(&self, given: Option<&Value>) -> ApiResult<Vec<Condition>> {
         let mut conditions = Vec::new();
         let filters = match given {
@@ -31,7 +31,7 @@ impl TypedTable {
         Ok(conditions)
     }
 
-    /// The column and the comparison that a filter's name stands for.
+    /// The column and the comparison of a filter, by its name.
     fn filter(&self, name: &str) -> Option<(&TypedColumn, Operator)> {
         let mut of_column = self.columns.iter().filter(|column| name.starts_with(&column.name));
         of_column.find_map(|column| {
@@ -54,7 +54,7 @@ fn text(name: &str, value: &Value) -> ApiResult<String> {
         Value::String(text) => Ok(text.clone()),
         Value::Boolean(is) => Ok(is.to_string()),
         Value::Number(number) if number.is_i64() || number.is_u64() => Ok(number.to_string()),
-        // Whoever read the number has rounded it.
+        // The parser has rounded a number that 64 bits do not hold.
         Value::Number(_) => Err(ApiError::invalid(name, "a number is whole and has up to 64 bits")
             .hint("write a larger integer as a string: \"18446744073709551616\"")),
         Value::Null => Err(ApiError::invalid(name, "a filter cannot be null")

@@ -2,8 +2,9 @@
 //!
 //! A name is made of the table's own name and of nothing else, so it stays when tables are
 //! added: `dex_swap` has the fields `dexSwap`, `dexSwaps`, `dexSwapCount` and `dexSwapSum`,
-//! and its type is `DexSwap`. Where one of these would stand for two things, the second, by
-//! the order of tables, has a number behind its name: `dexSwaps_2`.
+//! and its type is `DexSwap`. Where two tables, or a table and a
+//! built-in name, would share a name, the later one in the order of tables gets a number:
+//! `dexSwaps_2`.
 
 use std::collections::HashSet;
 
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_stand_for_two_things_has_a_number() {
+    fn a_name_that_is_taken_gets_a_number() {
         assert_eq!(fields(&["dex_swap", "dex_swaps"], &[]), ["dexSwap", "dexSwaps_2"]);
         assert_eq!(
             fields(&["dex_swap", "dex_swap_count", "dex_swap_where"], &[])[1..],

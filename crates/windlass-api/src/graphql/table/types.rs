@@ -96,7 +96,7 @@ impl TypedTable {
     fn page_field(&self, name: &str) -> MetaField {
         let limit = format!("1 to {MAX_PAGE_ROWS}, by default {DEFAULT_PAGE_ROWS}.");
         let ty = format!("{}!", self.names.page_type());
-        let field = field(name, &ty, "The rows that meet the filters, newest first unless told otherwise.");
+        let field = field(name, &ty, "The rows that meet the filters, by default the newest first.");
         let arguments = [
             self.where_argument(),
             input("orderBy", &<OrderBy as InputType>::type_name(), "Both are the order of the chain."),

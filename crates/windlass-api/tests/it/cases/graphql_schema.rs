@@ -118,6 +118,30 @@ pub(super) async fn tools_see_every_type_of_a_table(kind: Kind) {
     }
 }
 
+/// What the button "Schema" of the page asks for has the types of tables in it.
+pub(super) async fn the_console_asks_for_the_types_of_tables(kind: Kind) {
+    let app = App::spawn(kind).await;
+    fees_table(&*app.store).await;
+    let (_, page) = app.text("/graphql").await;
+    let between = |begin: &str, end: &str| {
+        let (_, behind) = page.split_once(begin).unwrap();
+        behind.split_once(end).unwrap().0.to_owned()
+    };
+    let query = between("await ask(`", "`)").replace("${of}", &between("const of = \"", "\""));
+    let answer = app.graphql(&query, json!({})).await;
+    let types = answer["data"]["__schema"]["types"].as_array().unwrap_or_else(|| panic!("{answer}"));
+    for (name, fields) in [
+        ("FeesFeesCollected", "fields"),
+        ("FeesFeesCollectedPage", "fields"),
+        ("FeesFeesCollectedWhere", "inputFields"),
+        ("FeesFeesCollectedSumColumn", "enumValues"),
+        ("FeesFeesCollectedGroupColumn", "enumValues"),
+    ] {
+        let found = types.iter().find(|ty| ty["name"] == name).unwrap_or_else(|| panic!("{name}"));
+        assert!(!found[fields].as_array().unwrap().is_empty(), "{found}");
+    }
+}
+
 /// Counts what the store is asked.
 #[derive(Default)]
 struct Reads(AtomicUsize);
@@ -138,7 +162,7 @@ impl StoreHook for Reads {
     }
 }
 
-/// However often a field stands in a request, what it asks of the store is bounded.
+/// A request that repeats a field is refused before it asks the store hundreds of questions.
 pub(super) async fn no_request_asks_the_store_without_end(kind: Kind) {
     let reads = Arc::new(Reads::default());
     let hook = Arc::clone(&reads);
@@ -188,7 +212,7 @@ pub(super) async fn no_request_asks_the_store_without_end(kind: Kind) {
     assert_ne!(app.graphql(&deep, json!({})).await["errors"], Value::Null);
 }
 
-/// The example of docs/api.md: what it asks is answered with what stands there.
+/// The query in docs/api.md has the answer that is printed below it.
 pub(super) async fn the_example_of_the_documents_is_true(kind: Kind) {
     let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/api.md");
     let document = std::fs::read_to_string(document).unwrap();

@@ -33,7 +33,7 @@ async fn refused(app: &App, query: &str, variables: Value) -> (String, String) {
     (code, format!("{} | {}", error["message"], error["extensions"]["hint"]))
 }
 
-/// Where the rows of a page stand.
+/// The keys of a page's rows.
 fn places(page: &Value) -> Vec<(u64, u64)> {
     let items = page["items"].as_array().unwrap_or_else(|| panic!("{page}"));
     let number = |row: &Value, name: &str| row[name].as_u64().unwrap();
@@ -182,7 +182,7 @@ pub(super) async fn filters_compare_exactly(kind: Kind) {
 }
 
 /// Logs of one block are one behind the other however the pages cut it.
-pub(super) async fn pages_tell_each_row_once_where_they_cut_a_block(kind: Kind) {
+pub(super) async fn pages_show_each_row_once_where_they_cut_a_block(kind: Kind) {
     let mut all: Vec<(u64, u32)> = (0..7).map(|log| (5, log)).collect();
     all.extend([(4, 9), (6, 0), (6, 1)]);
     all.sort_unstable();
@@ -250,7 +250,7 @@ pub(super) async fn what_a_table_does_not_have_is_named(kind: Kind) {
     let of = |arguments: &str| format!("{{ feesFeesCollecteds{arguments} {{ items {{ blockNumber }} }} }}");
     let cursor = data(&app, PAGE, json!({"limit": 1})).await["page"]["pageInfo"]["endCursor"].take();
     let behind = |filter: &str| of(&format!("(after: {cursor}{filter})"));
-    for (query, code, told) in [
+    for (query, code, part) in [
         ("{ feesFeesCollecteds { items { integratorFe } } }".to_owned(), "invalid_body", "integratorFee"),
         ("{ feesFeesCollecteds { integratorFee } }".to_owned(), "invalid_body", "integratorFee"),
         ("{ feesCollecteds { items { token } } }".to_owned(), "invalid_body", "feesCollecteds"),
@@ -299,7 +299,7 @@ pub(super) async fn what_a_table_does_not_have_is_named(kind: Kind) {
     ] {
         let (found, message) = refused(&app, &query, json!({})).await;
         assert_eq!(found, code, "{query}: {message}");
-        assert!(message.contains(told), "{query}: {message}");
+        assert!(message.contains(part), "{query}: {message}");
     }
     let null = "query ($token: Bytes) { feesFeesCollectedCount(where: {token: $token}) }";
     assert_eq!(refused(&app, null, json!({})).await.0, "invalid_parameter");
@@ -330,7 +330,7 @@ pub(super) async fn every_table_and_column_has_a_name(kind: Kind) {
         "from": "1", "where": "2", "null_2": "3", "typename": "4", "blockNumber": 1, "blockNumber_2": "5",
         "timestamp_2": "6", "amount": "7", "amount_gt_2": "8", "field_9": "9", "a_b": "10", "address_2": "11",
     });
-    // The parser takes the word for null where it stands in the query itself.
+    // As a variable: in the text of a query the parser reads `null` at the beginning of the word.
     let answer = data(&app, query, json!({"column": "null_2"})).await;
     assert_eq!(answer["oddSelects"]["items"], json!([row]));
     assert_eq!(answer["oddSelectSum"]["groups"], json!([{"by": "11", "sum": "3"}]));

@@ -112,7 +112,7 @@ on_both_stores! {
         a_row_has_the_type_of_its_table
         values_are_exact_and_have_their_types
         filters_compare_exactly
-        pages_tell_each_row_once_where_they_cut_a_block
+        pages_show_each_row_once_where_they_cut_a_block
         totals_are_those_of_the_list
         what_a_table_does_not_have_is_named
         every_table_and_column_has_a_name
@@ -121,6 +121,7 @@ on_both_stores! {
         tables_are_in_the_schema_while_they_are_there
         factories_and_what_they_create_have_types
         tools_see_every_type_of_a_table
+        the_console_asks_for_the_types_of_tables
         no_request_asks_the_store_without_end
         the_example_of_the_documents_is_true
     }
