@@ -78,7 +78,13 @@ async fn tables_that_were_never_listed_are_503_and_not_unknown() {
     let (status, body) = answered(Ask::Table, Ask::Table.send(&app, 0).await).await;
     assert!(status == 503 && body.contains("unavailable"), "{status}: {body}");
     relay.reopen().await;
-    assert_eq!(answered(Ask::Table, Ask::Table.send(&app, 0).await).await.0, 200);
+    // A machine that is busy may answer the check of the store too late a few times.
+    for _ in 0..100 {
+        if answered(Ask::Table, Ask::Table.send(&app, 0).await).await.0 == 200 {
+            return;
+        }
+    }
+    panic!("the tables are not listed although the server is back");
 }
 
 #[tokio::test]
