@@ -62,6 +62,9 @@ pub const MAX_GRAPHQL_NESTING: usize = 64;
 pub const MAX_GRAPHQL_SELECTIONS: usize = 20_000;
 /// How many directives a field of a GraphQL query may have.
 pub const MAX_GRAPHQL_DIRECTIVES: usize = 8;
+/// How many columns of tables the GraphQL schema has types for. The tables beyond, by name,
+/// are asked for by `events`.
+pub const MAX_GRAPHQL_COLUMNS: usize = 4_000;
 /// How much of the schema a GraphQL query may look up: twice what tools ask for.
 pub const MAX_GRAPHQL_LOOKUP: usize = 190_000;
 /// How much a GraphQL query may ask for: roughly the values in its answer.
@@ -69,6 +72,9 @@ pub const MAX_GRAPHQL_COMPLEXITY: usize = 20_000;
 /// What a sum counts as: it may read the whole table; and so does the list of indexes,
 /// which is as long as there are.
 pub const GRAPHQL_SUM_COMPLEXITY: usize = 2_000;
+/// What each end of a span of time counts as in a filter of a table's own field: the block
+/// there is searched for.
+pub const GRAPHQL_TIME_COMPLEXITY: usize = 2_000;
 /// What a page of rows counts as, besides its rows.
 pub const GRAPHQL_PAGE_COMPLEXITY: usize = 200;
 /// What a field counts as that is read by itself, such as each payout's approvals.

@@ -9,7 +9,7 @@ use tokio_util::task::TaskTracker;
 use windlass_core::store::Store;
 
 use crate::fees::Anchors;
-use crate::graphql::{ApiSchema, schema};
+use crate::graphql::SchemaSource;
 use crate::host::Hosts;
 use crate::limits::{MAX_BODIES_KIB, MAX_STREAMS};
 use crate::options::ApiOptions;
@@ -64,7 +64,8 @@ pub(crate) struct ApiState {
     pub(crate) anchors: Arc<Anchors>,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
-    pub(crate) schema: ApiSchema,
+    /// What GraphQL is answered by.
+    pub(crate) schema: Arc<SchemaSource>,
 }
 
 impl ApiState {
@@ -75,7 +76,7 @@ impl ApiState {
         Ok(Self {
             pay,
             hosts: Arc::new(hosts),
-            schema: schema(parts.clone()),
+            schema: Arc::new(SchemaSource::new(parts.clone())),
             requests: Arc::new(RequestQueue::new(&options)),
             bodies: Arc::new(Semaphore::new(MAX_BODIES_KIB as usize)),
             streams: Arc::new(Semaphore::new(options.streams.min(MAX_STREAMS))),

@@ -76,7 +76,7 @@ fn add(table: &TableSpec, conditions: &mut Vec<Condition>, parameter: &str, text
         Operator::In => text.split(',').collect(),
         _ => vec![text],
     };
-    push(table, conditions, parameter, target.place, target.operator, &texts)
+    push_condition(table, conditions, parameter, target.place, target.operator, &texts)
 }
 
 /// Adds one comparison of a named place.
@@ -88,7 +88,7 @@ pub(crate) fn compare(
     texts: &[&str],
 ) -> ApiResult<()> {
     let place = named_place(table, "filter", column)?;
-    push(table, conditions, column, place, operator, texts)
+    push_condition(table, conditions, column, place, operator, texts)
 }
 
 /// The place that a name stands for, which a parameter has as its value.
@@ -99,7 +99,8 @@ pub(crate) fn named_place(table: &TableSpec, parameter: &str, name: &str) -> Api
     })
 }
 
-fn push(
+/// Adds one comparison of a place; `parameter` is its name in messages.
+pub(crate) fn push_condition(
     table: &TableSpec,
     conditions: &mut Vec<Condition>,
     parameter: &str,

@@ -82,12 +82,17 @@ pub(super) fn rows_asked(first: Option<i32>) -> usize {
     first.map_or(DEFAULT_PAGE_ROWS as usize, |first| usize::try_from(first).unwrap_or(0))
 }
 
+/// How many rows a page has; too many are refused.
+pub(super) fn page_limit(argument: &str, asked: Option<i32>) -> ApiResult<u32> {
+    let limit = asked.map_or(Some(DEFAULT_PAGE_ROWS), |asked| u32::try_from(asked).ok());
+    limit
+        .filter(|limit| (1..=MAX_PAGE_ROWS).contains(limit))
+        .ok_or_else(|| ApiError::invalid(argument, format!("it is a number from 1 to {MAX_PAGE_ROWS}")))
+}
+
 /// A page of rows.
 pub(super) async fn page(store: &dyn Store, table: &TableInfo, asked: Asked) -> ApiResult<EventConnection> {
-    let limit = asked.first.map_or(Some(DEFAULT_PAGE_ROWS), |first| u32::try_from(first).ok());
-    let limit = limit
-        .filter(|limit| (1..=MAX_PAGE_ROWS).contains(limit))
-        .ok_or_else(|| ApiError::invalid("first", format!("it is a number from 1 to {MAX_PAGE_ROWS}")))?;
+    let limit = page_limit("first", asked.first)?;
     let query = PageQuery {
         table: &table.spec,
         conditions: &conditions(&table.spec, asked.filter)?,

@@ -1,12 +1,13 @@
-//! The same in GraphQL: Relay connections over rows of any event.
+//! The same in GraphQL: a type for each table, and Relay connections over rows of any event.
 //!
-//! The schema is static, so the event's own fields come as one JSON object. A query
-//! is bounded in depth and in how much it asks for; a sum counts as much, for it may
-//! read the whole table.
+//! A query is bounded in depth and in how much it asks for; a sum counts as much, for it
+//! may read the whole table.
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `query` | what can be asked |
+//! | `schema` | the schema over the tables that there are |
+//! | `table/` | the types of tables, and what is asked of them |
+//! | `query` | what can be asked of any table by its name, with the event's fields as JSON |
 //! | `payout/` | payouts: what can be asked and done |
 //! | `event`, `sum`, `index`, `scalar` | what is answered |
 //! | `nesting`, `weight` | what is refused before anything follows it |
@@ -18,12 +19,14 @@ mod nesting;
 mod payout;
 mod query;
 mod scalar;
+mod schema;
 mod sum;
+mod table;
 mod tell;
 mod weight;
 
 use async_graphql::parser::types::OperationType;
-use async_graphql::{EmptySubscription, MergedObject, Pos, Request, Response, Schema};
+use async_graphql::{Pos, Request, Response};
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
@@ -32,36 +35,17 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use serde_json::{Map, Value};
 
-use self::payout::{Asker, PayoutMutations, PayoutQueries};
-use self::query::EventQueries;
+use self::payout::Asker;
+pub(crate) use self::schema::SchemaSource;
 use crate::access::Gate;
 use crate::error::{ApiError, ApiResult, ErrorBody, ErrorCode, default_retry_after_s};
-use crate::limits::{
-    MAX_BODY_BYTES, MAX_GRAPHQL_COMPLEXITY, MAX_GRAPHQL_DEPTH, MAX_GRAPHQL_DIRECTIVES, MAX_GRAPHQL_NESTING,
-};
-use crate::state::{ApiParts, ApiState};
-
-pub(crate) type ApiSchema = Schema<QueryRoot, PayoutMutations, EmptySubscription>;
-
-/// The root of all questions.
-#[derive(MergedObject, Default)]
-#[graphql(name = "Query")]
-pub(crate) struct QueryRoot(EventQueries, PayoutQueries);
+use crate::limits::{MAX_BODY_BYTES, MAX_GRAPHQL_NESTING};
+use crate::state::ApiState;
 
 const CONSOLE: &str = include_str!("console.html");
 /// The page may talk to this server and to nobody else.
 const CONSOLE_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                               connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-/// The schema over these parts.
-pub(crate) fn schema(parts: ApiParts) -> ApiSchema {
-    Schema::build(QueryRoot::default(), PayoutMutations, EmptySubscription)
-        .data(parts)
-        .limit_depth(MAX_GRAPHQL_DEPTH)
-        .limit_complexity(MAX_GRAPHQL_COMPLEXITY)
-        .limit_directives(MAX_GRAPHQL_DIRECTIVES)
-        .finish()
-}
 
 /// Answers a GraphQL query, or does what a mutation says.
 #[utoipa::path(post, path = "/graphql", tag = "graphql",
@@ -88,17 +72,28 @@ pub(crate) async fn graphql(
     let response = match checked(request) {
         Ok(mut request) => {
             is_mutation = asks_for_mutation(&mut request);
-            let asker = Asker::new(Gate::new(state.pay.as_ref(), &headers));
-            tell::told(state.schema.execute(request.data(asker)).await, is_mutation)
+            answer(&state, &headers, request, is_mutation).await
         }
-        Err(error) => {
-            let mut error = async_graphql::Error::from(error).into_server_error(Pos::default());
-            error.locations.clear();
-            Response::from_errors(vec![error])
-        }
+        Err(error) => Err(error),
     };
+    let response = response.unwrap_or_else(|error| {
+        let mut error = async_graphql::Error::from(error).into_server_error(Pos::default());
+        error.locations.clear();
+        Response::from_errors(vec![error])
+    });
     let (status, headers) = tell::status(&response, is_mutation);
     Ok((status, headers, Json(response)))
+}
+
+async fn answer(
+    state: &ApiState,
+    headers: &HeaderMap,
+    request: Request,
+    is_mutation: bool,
+) -> ApiResult<Response> {
+    let schema = state.schema.current().await?;
+    let asker = Asker::new(Gate::new(state.pay.as_ref(), headers));
+    Ok(tell::told(schema.execute(request.data(asker)).await, is_mutation))
 }
 
 /// Whether something is to be done, and not only asked.

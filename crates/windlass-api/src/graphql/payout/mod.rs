@@ -27,7 +27,8 @@ use crate::payouts::not_configured;
 /// Who asks, and how much is read for them at once.
 pub(super) struct Asker {
     gate: Option<Gate>,
-    /// What belongs to the payouts of a page is read payout by payout: not for all at once.
+    /// What belongs to the payouts of a page is read payout by payout, and what is asked of
+    /// tables by each field: not for all at once.
     reads: Semaphore,
 }
 
@@ -44,7 +45,7 @@ async fn admit(context: &Context<'_>, verb: Verb) -> Result<Admitted> {
 }
 
 /// Waits for a turn to read.
-async fn turn<'a>(context: &Context<'a>) -> Result<SemaphorePermit<'a>> {
+pub(super) async fn turn<'a>(context: &Context<'a>) -> Result<SemaphorePermit<'a>> {
     let reads = &context.data::<Asker>()?.reads;
     Ok(reads.acquire().await.map_err(ApiError::internal)?)
 }

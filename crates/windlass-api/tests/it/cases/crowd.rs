@@ -19,10 +19,12 @@ pub(super) enum Ask {
     Events,
     Sum,
     GraphQl,
+    Table,
     Stream,
 }
 
-pub(super) const EVERYTHING: [Ask; 5] = [Ask::Fees, Ask::Events, Ask::Sum, Ask::GraphQl, Ask::Stream];
+pub(super) const EVERYTHING: [Ask; 6] =
+    [Ask::Fees, Ask::Events, Ask::Sum, Ask::GraphQl, Ask::Table, Ask::Stream];
 
 impl Ask {
     pub(super) async fn send(self, app: &App, client: u64) -> Response {
@@ -31,15 +33,17 @@ impl Ask {
             Self::Events => "/api/v1/events/fees/FeesCollected?limit=10".to_owned(),
             Self::Sum => "/api/v1/events/fees/FeesCollected/sum?column=lifiFee&by=integrator".to_owned(),
             Self::Stream => "/api/v1/stream".to_owned(),
-            Self::GraphQl => {
-                let query = "{ count(index: \"fees\", event: \"FeesCollected\") }";
-                let body = json!({ "query": query }).to_string();
-                let request = app.client.post(app.url("/graphql")).header("content-type", "application/json");
-                return request.body(body).send().await.unwrap();
-            }
+            Self::GraphQl => return ask(app, "{ count(index: \"fees\", event: \"FeesCollected\") }").await,
+            Self::Table => return ask(app, "{ feesFeesCollecteds(limit: 10) { items { token } } }").await,
         };
         app.client.get(app.url(&path)).send().await.unwrap()
     }
+}
+
+/// Asks in GraphQL.
+async fn ask(app: &App, query: &str) -> Response {
+    let request = app.client.post(app.url("/graphql")).header("content-type", "application/json");
+    request.body(json!({ "query": query }).to_string()).send().await.unwrap()
 }
 
 /// Status and body of an answer that is 200, or 503 and says why and when to come back.

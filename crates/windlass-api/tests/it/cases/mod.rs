@@ -9,6 +9,7 @@
 //! | `crowd` | many clients at once |
 //! | `postgres_outage` | a PostgreSQL server that goes away and comes back |
 //! | `graphql` | the same in GraphQL |
+//! | `graphql_table`, `graphql_schema` | tables by their own types, and the schema over them |
 //! | `payout_access` | who may do what with payouts |
 //! | `payout_create`, `payout_act`, `payout_read` | payouts in JSON |
 //! | `payout_graphql` | payouts in GraphQL |
@@ -18,6 +19,8 @@ mod crowd;
 mod events;
 mod fees;
 mod graphql;
+mod graphql_schema;
+mod graphql_table;
 mod indexes;
 mod payout_access;
 mod payout_act;
@@ -104,6 +107,23 @@ on_both_stores! {
         what_asks_for_too_much_is_refused
         tools_can_look_the_schema_up
         the_console_loads_nothing_from_elsewhere
+    }
+    graphql_table {
+        a_row_has_the_type_of_its_table
+        values_are_exact_and_have_their_types
+        filters_compare_exactly
+        pages_show_each_row_once_where_they_cut_a_block
+        totals_are_those_of_the_list
+        what_a_table_does_not_have_is_named
+        every_table_and_column_has_a_name
+    }
+    graphql_schema {
+        tables_are_in_the_schema_while_they_are_there
+        factories_and_what_they_create_have_types
+        tools_see_every_type_of_a_table
+        the_console_asks_for_the_types_of_tables
+        no_request_asks_the_store_without_end
+        the_example_of_the_documents_is_true
     }
     payout_access {
         every_role_may_what_it_is_for_and_nothing_else

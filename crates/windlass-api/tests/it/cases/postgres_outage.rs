@@ -70,12 +70,29 @@ async fn a_server_that_is_stopped_is_503_and_serving_goes_on_when_it_is_back() {
     assert_eq!(reader.event().await.place(), (2, 0));
 }
 
+/// Which tables there are was never read: that no field is known would be wrong.
+#[tokio::test]
+async fn tables_that_were_never_listed_are_503_and_not_unknown() {
+    let (mut relay, app) = behind_relay().await;
+    relay.close();
+    let (status, body) = answered(Ask::Table, Ask::Table.send(&app, 0).await).await;
+    assert!(status == 503 && body.contains("unavailable"), "{status}: {body}");
+    relay.reopen().await;
+    // A machine that is busy may answer the check of the store too late a few times.
+    for _ in 0..100 {
+        if answered(Ask::Table, Ask::Table.send(&app, 0).await).await.0 == 200 {
+            return;
+        }
+    }
+    panic!("the tables are not listed although the server is back");
+}
+
 #[tokio::test]
 async fn a_server_that_falls_silent_is_503_and_serving_goes_on_when_it_is_back() {
     let (relay, app) = behind_relay().await;
     all_answered(&app).await;
     relay.hold();
-    let asked = [Ask::Fees, Ask::Events, Ask::GraphQl];
+    let asked = [Ask::Fees, Ask::Events, Ask::GraphQl, Ask::Table];
     for answer in join_all(asked.map(async |ask| answered(ask, ask.send(&app, 0).await).await)).await {
         assert_eq!(answer.0, 503, "{}", answer.1);
     }
