@@ -15,3 +15,6 @@ CREATE TRIGGER intent_goes_on BEFORE UPDATE ON intent FOR EACH ROW
 WHEN (NEW.version <> OLD.version + 1 OR NEW.attempts < OLD.attempts
     OR NOT (OLD.state = 'OPEN' OR (OLD.state = 'MINED' AND NEW.state = 'OPEN' AND NEW.block_hash IS NULL)))
 EXECUTE FUNCTION windlass_refuse('no transaction goes that way');
+
+-- Payouts are listed by recipient.
+CREATE INDEX payout_to ON payout (recipient, id);

@@ -15,3 +15,6 @@ CREATE TRIGGER intent_goes_on BEFORE UPDATE ON intent
 WHEN NEW.version <> OLD.version + 1 OR NEW.attempts < OLD.attempts
     OR NOT (OLD.state = 'OPEN' OR (OLD.state = 'MINED' AND NEW.state = 'OPEN' AND NEW.block_hash IS NULL))
 BEGIN SELECT RAISE(ABORT, 'no transaction goes that way'); END;
+
+-- Payouts are listed by recipient.
+CREATE INDEX payout_to ON payout (recipient, id);

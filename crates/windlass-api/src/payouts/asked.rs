@@ -68,7 +68,7 @@ pub(crate) fn invalid_field(field: &str, why: impl Display) -> ApiError {
 }
 
 /// An address. Whoever writes capitals has to write the right ones: they are its checksum.
-fn address(text: &str) -> Result<Address, String> {
+pub(super) fn address(text: &str) -> Result<Address, String> {
     let is_address = text.len() == 42 && text.starts_with("0x");
     let plain = || format!("`{}` is not an address: `0x` and 40 hexadecimal digits", shown(text));
     let address: Address = text.parse().ok().filter(|_| is_address).ok_or_else(plain)?;
@@ -80,7 +80,7 @@ fn address(text: &str) -> Result<Address, String> {
 }
 
 /// A positive number of base units.
-fn amount(text: &str) -> Result<U256, String> {
+pub(super) fn amount(text: &str) -> Result<U256, String> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
     let amount = U256::from_str_radix(text, 10).ok().filter(|_| is_number && !text.is_empty());
     amount.ok_or_else(|| {

@@ -3,10 +3,11 @@
 use axum::Json;
 use serde::Serialize;
 use utoipa::ToSchema;
+use windlass_core::payout::request::IdempotencyKey;
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery};
 
-use super::asked::payout_id;
+use super::asked::{address, amount, payout_id};
 use super::body::PayoutBody;
 use super::detail::PayoutDetail;
 use super::read;
@@ -24,13 +25,18 @@ pub(crate) struct PayoutsBody {
     page: PageBody,
 }
 
-/// Lists payouts in the order in which they were asked for.
+/// Lists payouts, the oldest or the newest first.
 ///
-/// A page that ends where there is nothing more has no `next_cursor`. Payouts that are
-/// asked for later are behind it: come back with the last payout's id.
+/// A page that ends where there is nothing more has no `next_cursor`. With the oldest first,
+/// payouts that are created later are behind it: come back with the last payout's id.
 #[utoipa::path(get, path = "/api/v1/payouts", tag = "payouts", security(("key" = [])),
     params(
         ("state" = Option<String>, Query, description = "those that stand here, such as `PENDING_RISK`"),
+        ("to" = Option<String>, Query, description = "those to this recipient"),
+        ("token" = Option<String>, Query, description = "those of this token, by its address"),
+        ("amount" = Option<String>, Query, description = "those of exactly this amount, in base units"),
+        ("key" = Option<String>, Query, description = "the one with this idempotency key"),
+        ("order" = Option<String>, Query, description = "`oldest` first, the default, or `newest`"),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "payouts a page, by default 100"),
         ("after" = Option<String>, Query, description = "`page.next_cursor` of the page before"),
     ),
@@ -41,19 +47,42 @@ pub(crate) struct PayoutsBody {
     ))]
 pub(crate) async fn payouts(gate: Gate, Pairs(pairs): Pairs) -> ApiResult<Json<PayoutsBody>> {
     let admitted = gate.admit(Verb::Read).await?;
-    let params = Params::read(pairs, &["state", "limit", "after"])?;
+    let params =
+        Params::read(pairs, &["state", "to", "token", "amount", "key", "order", "limit", "after"])?;
     let limit = params.number("limit", DEFAULT_PAGE_ROWS, MAX_PAYOUT_PAGE)?;
     let no_cursor = |_| ApiError::new(ErrorCode::InvalidCursor, "parameter `after`: this is no cursor");
     let query = PayoutQuery {
         state: params.get("state").map(state).transpose()?,
-        retry_of: None,
+        to: checked(&params, "to", address)?,
+        token: checked(&params, "token", address)?,
+        amount: checked(&params, "amount", amount)?,
+        key: checked(&params, "key", |text| IdempotencyKey::new(text).map_err(|error| error.to_string()))?,
+        newest_first: checked(&params, "order", is_newest_first)?.unwrap_or(false),
         after: params.get("after").map(str::parse).transpose().map_err(no_cursor)?,
         limit,
+        ..PayoutQuery::default()
     };
     let page = read::payouts(&*admitted.pay.ledger, query).await?;
     let next = page.rows.last().filter(|_| page.has_more).map(|last| last.id.to_string());
     let data = page.rows.into_iter().map(|payout| PayoutBody::of(&admitted.pay, payout)).collect();
     Ok(Json(PayoutsBody { data, page: PageBody { next_cursor: next, limit } }))
+}
+
+/// A parameter, if it is given and makes sense.
+fn checked<T>(
+    params: &Params,
+    name: &str,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> ApiResult<Option<T>> {
+    params.get(name).map(read).transpose().map_err(|error| ApiError::invalid(name, error))
+}
+
+fn is_newest_first(text: &str) -> Result<bool, String> {
+    match text {
+        "oldest" => Ok(false),
+        "newest" => Ok(true),
+        _ => Err("the order is `oldest` or `newest`".to_owned()),
+    }
 }
 
 fn state(text: &str) -> ApiResult<PayoutState> {

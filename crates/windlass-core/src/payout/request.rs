@@ -152,6 +152,13 @@ impl PayoutId {
     }
 }
 
+impl PayoutId {
+    /// The least id of an instant: every payout that was created before it has a lower one.
+    pub const fn first_at(at: Timestamp) -> Self {
+        Self::new(at, 0)
+    }
+}
+
 impl fmt::Display for PayoutId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = format!("{:032x}", self.0);
@@ -273,6 +280,8 @@ mod tests {
             let id = PayoutId::new(Timestamp::from_ms(at), random);
             prop_assert_eq!(id.to_string().parse(), Ok(id));
             prop_assert_eq!(&id.to_string()[14..15], "7");
+            prop_assert!(PayoutId::first_at(Timestamp::from_ms(at)) <= id);
+            prop_assert!(id < PayoutId::first_at(Timestamp::from_ms(at + later)));
             prop_assert!(id < PayoutId::new(Timestamp::from_ms(at + later), other));
             prop_assert!(id.to_string() < PayoutId::new(Timestamp::from_ms(at + later), other).to_string());
         }

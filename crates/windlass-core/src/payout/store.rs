@@ -20,14 +20,28 @@ pub fn check_many(count: usize) -> StoreResult<()> {
     Ok(())
 }
 
-/// Which payouts, in the order in which they were asked for.
+/// Which payouts, ordered by when they were created.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PayoutQuery {
     /// Of one state.
     pub state: Option<PayoutState>,
     /// That try this one again.
     pub retry_of: Option<PayoutId>,
-    /// Behind this one.
+    /// To this recipient.
+    pub to: Option<Address>,
+    /// Of this token.
+    pub token: Option<Address>,
+    /// Of exactly this amount, in base units.
+    pub amount: Option<U256>,
+    /// Under this idempotency key.
+    pub key: Option<IdempotencyKey>,
+    /// From this id on: ids sort by when payouts were created, see [`PayoutId::first_at`].
+    pub from: Option<PayoutId>,
+    /// Before this id.
+    pub before: Option<PayoutId>,
+    /// The newest come first.
+    pub newest_first: bool,
+    /// Behind this one, in the order of the list.
     pub after: Option<PayoutId>,
     /// At most so many, up to [`MAX_PAYOUT_PAGE`].
     pub limit: u32,

@@ -15,7 +15,7 @@ use super::put_rows;
 use super::value::{chain, hex, inclusion, intent_id, number, optional_timestamp};
 use crate::error::Outcome;
 use crate::row::{address, damaged, get, hash, name, optional_name, signed, timestamp, unsigned};
-use crate::tx::Tx;
+use crate::tx::{Param, Tx};
 
 macro_rules! select {
     ($rest:literal) => {
@@ -156,24 +156,36 @@ pub(super) async fn of_requests(tx: &Tx, ids: &[&[u8]]) -> Outcome<Vec<Payout>> 
 
 /// A page of payouts.
 pub(super) async fn list(tx: &Tx, query: &PayoutQuery) -> Outcome<Vec<Payout>> {
-    let after = query.after.map(|id| id.to_string()).unwrap_or_default();
-    let limit = i64::from(query.limit.min(MAX_PAYOUT_PAGE));
+    let (behind, order) = if query.newest_first { ("id <", "DESC") } else { ("id >", "ASC") };
     let state = query.state.map(PayoutState::as_str);
-    let retry_of = query.retry_of.map(|id| id.to_string());
-    let rows = match (state, retry_of) {
-        (None, None) => tx.query(select!("WHERE id > $1 ORDER BY id LIMIT $2"), &[&after, &limit]).await?,
-        (Some(state), None) => {
-            let sql = select!("WHERE state = $3 AND id > $1 ORDER BY id LIMIT $2");
-            tx.query(sql, &[&after, &limit, &state]).await?
+    let amount = query.amount.map(|amount| amount.to_string());
+    let key = query.key.as_ref().map(IdempotencyKey::as_str);
+    let [retry_of, from, before, after] =
+        [query.retry_of, query.from, query.before, query.after].map(|id| id.map(|id| id.to_string()));
+    let [to, token] = [&query.to, &query.token].map(|address| address.as_ref().map(|it| it.as_slice()));
+    let wanted: [(&str, &str, Option<Param<'_>>); 9] = [
+        ("state =", "", state.as_ref().map(|it| it as Param<'_>)),
+        ("retry_of =", "", retry_of.as_ref().map(|it| it as Param<'_>)),
+        ("recipient =", "", to.as_ref().map(|it| it as Param<'_>)),
+        ("token =", "", token.as_ref().map(|it| it as Param<'_>)),
+        ("amount =", "::text::numeric", amount.as_ref().map(|it| it as Param<'_>)),
+        ("key =", "", key.as_ref().map(|it| it as Param<'_>)),
+        ("id >=", "", from.as_ref().map(|it| it as Param<'_>)),
+        ("id <", "", before.as_ref().map(|it| it as Param<'_>)),
+        (behind, "", after.as_ref().map(|it| it as Param<'_>)),
+    ];
+    let (mut conditions, mut params): (Vec<String>, Vec<Param<'_>>) = (vec!["TRUE".to_owned()], Vec::new());
+    for (condition, cast, value) in wanted {
+        if let Some(value) = value {
+            params.push(value);
+            conditions.push(format!("{condition} ${}{cast}", params.len()));
         }
-        (state, Some(old)) => {
-            let sql = select!(
-                "WHERE retry_of = $3 AND id > $1 AND state = COALESCE($4, state) ORDER BY id LIMIT $2"
-            );
-            tx.query(sql, &[&after, &limit, &old, &state]).await?
-        }
-    };
-    read_all(&rows)
+    }
+    let limit = i64::from(query.limit.min(MAX_PAYOUT_PAGE));
+    params.push(&limit);
+    let conditions = conditions.join(" AND ");
+    let sql = format!("{}WHERE {conditions} ORDER BY id {order} LIMIT ${}", select!(""), params.len());
+    read_all(&tx.query(&sql, &params).await?)
 }
 
 /// How many payouts stand where.

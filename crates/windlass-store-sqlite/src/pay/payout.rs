@@ -109,21 +109,27 @@ pub(super) fn by<T: ToSql>(tx: &Tx<'_>, column: &str, values: Vec<T>) -> StoreRe
 pub(super) fn list(tx: &Tx<'_>, query: &PayoutQuery) -> StoreResult<Vec<Payout>> {
     let mut conditions = Vec::new();
     let mut params: Vec<ToSqlOutput<'_>> = Vec::new();
-    if let Some(state) = query.state {
-        conditions.push("state = ?");
-        params.push(ToSqlOutput::from(state.as_str()));
-    }
-    if let Some(old) = query.retry_of {
-        conditions.push("retry_of = ?");
-        params.push(ToSqlOutput::from(old.to_string()));
-    }
-    if let Some(after) = query.after {
-        conditions.push("id > ?");
-        params.push(ToSqlOutput::from(after.to_string()));
+    let (behind, order) = if query.newest_first { ("id < ?", "DESC") } else { ("id > ?", "ASC") };
+    let wanted = [
+        ("state = ?", query.state.map(|state| ToSqlOutput::from(state.as_str()))),
+        ("retry_of = ?", query.retry_of.map(|id| id.to_string().into())),
+        ("recipient = ?", query.to.map(|to| to.as_slice().to_vec().into())),
+        ("token = ?", query.token.map(|token| token.as_slice().to_vec().into())),
+        ("amount = ?", query.amount.map(|amount| amount.to_be_bytes_vec().into())),
+        ("key = ?", query.key.as_ref().map(|key| ToSqlOutput::from(key.as_str()))),
+        ("id >= ?", query.from.map(|id| id.to_string().into())),
+        ("id < ?", query.before.map(|id| id.to_string().into())),
+        (behind, query.after.map(|id| id.to_string().into())),
+    ];
+    for (condition, value) in wanted {
+        if let Some(value) = value {
+            conditions.push(condition);
+            params.push(value);
+        }
     }
     params.push(ToSqlOutput::from(i64::from(query.limit.min(MAX_PAYOUT_PAGE))));
     let filter = if conditions.is_empty() { "1".to_owned() } else { conditions.join(" AND ") };
-    let sql = format!("SELECT {COLUMNS} FROM payout WHERE {filter} ORDER BY id LIMIT ?");
+    let sql = format!("SELECT {COLUMNS} FROM payout WHERE {filter} ORDER BY id {order} LIMIT ?");
     let mut statement = tx.prepare(&sql)?;
     let mut rows = statement.query(params_from_iter(params)).translate()?;
     let mut payouts = Vec::new();

@@ -202,6 +202,7 @@ macro_rules! conformance {
                 a_final_payment_that_is_gone_can_be_sent_again
                 what_was_asked_for_never_changes
                 payouts_are_paged_by_age_and_state
+                payouts_are_found_by_what_was_asked_for
                 a_payout_is_tried_again_once
                 what_is_on_its_way_is_summed
                 a_recipient_is_known_once_a_payment_is_confirmed

@@ -221,7 +221,7 @@ pub async fn payouts_are_paged_by_age_and_state(harness: &dyn Harness) {
     let all: Vec<Payout> = (1..=5).map(payout).collect();
     put(&*store, &all.iter().rev().collect::<Vec<_>>()).await.well();
     put(&*store, &[&approved(2), &approved(4)]).await.well();
-    let page = |state, after, limit| PayoutQuery { state, after, limit, retry_of: None };
+    let page = |state, after, limit| PayoutQuery { state, after, limit, ..PayoutQuery::default() };
     let numbers = |rows: Vec<Payout>| -> Vec<u8> { rows.iter().map(|row| row.request.to[0]).collect() };
     assert_eq!(numbers(store.list_payouts(&page(None, None, 2)).await.well()), [1, 2]);
     assert_eq!(numbers(store.list_payouts(&page(None, Some(all[1].id), 9)).await.well()), [3, 4, 5]);
@@ -233,6 +233,37 @@ pub async fn payouts_are_paged_by_age_and_state(harness: &dyn Harness) {
     assert_eq!(counts, [(PayoutState::PendingRisk, 3), (PayoutState::Approved, 2)]);
     let too_many = vec![all[0].id; MAX_PAYOUT_PAGE as usize + 1];
     refused!(store.payouts(&too_many).await, StoreError::Invalid(_));
+}
+
+pub async fn payouts_are_found_by_what_was_asked_for(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let all: Vec<Payout> = (1..=5).map(payout).collect();
+    put(&*store, &all.iter().collect::<Vec<_>>()).await.well();
+    let numbers = async |query: PayoutQuery| -> Vec<u8> {
+        let query = PayoutQuery { limit: 9, ..query };
+        store.list_payouts(&query).await.well().iter().map(|row| row.request.to[0]).collect()
+    };
+    let of = |number: usize| &all[number - 1];
+    let none = PayoutQuery::default;
+    assert_eq!(numbers(PayoutQuery { to: Some(of(3).request.to), ..none() }).await, [3]);
+    assert_eq!(numbers(PayoutQuery { key: Some(of(4).request.key.clone()), ..none() }).await, [4]);
+    let token = Some(of(1).request.token);
+    let others: Vec<u8> =
+        all.iter().filter(|row| Some(row.request.token) == token).map(|row| row.request.to[0]).collect();
+    assert_eq!(numbers(PayoutQuery { token, ..none() }).await, others);
+    let amount = Some(of(2).request.amount);
+    let same: Vec<u8> =
+        all.iter().filter(|row| Some(row.request.amount) == amount).map(|row| row.request.to[0]).collect();
+    assert_eq!(numbers(PayoutQuery { amount, ..none() }).await, same);
+    assert!(numbers(PayoutQuery { amount: Some(U256::MAX), ..none() }).await.is_empty());
+    let (from, before) = (Some(of(2).id), Some(of(4).id));
+    assert_eq!(numbers(PayoutQuery { from, before, ..none() }).await, [2, 3]);
+    let newest_first = true;
+    assert_eq!(numbers(PayoutQuery { newest_first, ..none() }).await, [5, 4, 3, 2, 1]);
+    let after = Some(of(4).id);
+    assert_eq!(numbers(PayoutQuery { newest_first, after, from, ..none() }).await, [3, 2]);
+    let missing = PayoutQuery { to: Some(of(1).request.to), key: Some(of(2).request.key.clone()), ..none() };
+    assert!(numbers(missing).await.is_empty(), "all of them have to hold");
 }
 
 pub async fn a_payout_is_tried_again_once(harness: &dyn Harness) {

@@ -242,11 +242,24 @@ impl Ledger {
     pub(crate) fn list_payouts(&self, query: &PayoutQuery) -> Vec<Payout> {
         let limit = query.limit.min(MAX_PAYOUT_PAGE) as usize;
         let is_wanted = |payout: &&Payout| {
+            let request = &payout.request;
             query.state.is_none_or(|state| payout.state == state)
                 && query.retry_of.is_none_or(|old| payout.retry_of == Some(old))
-                && query.after.is_none_or(|after| payout.id > after)
+                && query.to.is_none_or(|to| request.to == to)
+                && query.token.is_none_or(|token| request.token == token)
+                && query.amount.is_none_or(|amount| request.amount == amount)
+                && query.key.as_ref().is_none_or(|key| request.key == *key)
+                && query.from.is_none_or(|from| payout.id >= from)
+                && query.before.is_none_or(|before| payout.id < before)
+                && query.after.is_none_or(|after| (payout.id < after) == query.newest_first && payout.id != after)
         };
-        self.payouts.values().filter(is_wanted).take(limit).cloned().collect()
+        let mut wanted: Vec<Payout> = self.payouts.values().filter(is_wanted).cloned().collect();
+        wanted.sort_unstable_by_key(|payout| payout.id);
+        if query.newest_first {
+            wanted.reverse();
+        }
+        wanted.truncate(limit);
+        wanted
     }
 
     pub(crate) fn count_payouts(&self) -> Vec<(PayoutState, u64)> {

@@ -46,9 +46,9 @@ impl PayoutQueries {
         let admitted = admit(context, Verb::Read).await?;
         let query = PayoutQuery {
             state: status.map(Into::into),
-            retry_of: None,
             after: behind.as_deref().map(|text| after("id", text)).transpose()?,
             limit: limit(first)?,
+            ..PayoutQuery::default()
         };
         let page = read::payouts(&*admitted.pay.ledger, query).await?;
         let node = |payout| PayoutNode::new(&admitted.pay, payout);

@@ -41,7 +41,8 @@ impl Payouts for Ledger {
                 RowId::Payout(id) => Some(id),
                 _ => None,
             });
-            let last = ids.chain(read.rows.last().map(|payout| payout.id)).max();
+            let ids = ids.chain(read.rows.last().map(|payout| payout.id));
+            let last = if query.newest_first { ids.min() } else { ids.max() };
             query.limit -= u32::try_from(read.rows.len()).unwrap_or(query.limit).min(query.limit);
             payouts.extend(read.rows);
             if read.forgeries.is_empty() || !was_full || query.limit == 0 {
