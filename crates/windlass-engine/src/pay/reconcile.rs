@@ -51,7 +51,15 @@ impl Payer {
         let mut reconciled = self.reconciled.lock().await;
         if reconciled.is_none() {
             let done = self.reconcile(false).await?;
-            tracing::info!(?done, "what the vault tells was compared with what is stored");
+            let Reconciled { through, events, repaired, unknown, contradictions, .. } = done;
+            tracing::info!(
+                through,
+                events,
+                repaired,
+                unknown,
+                contradictions,
+                "compared the vault's events with the database"
+            );
             *reconciled = Some(done);
         }
         Ok(())
