@@ -34,8 +34,6 @@ mod vault;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Parser;
-
 use crate::cli::Cli;
 use crate::output::exit::Exit;
 
@@ -45,7 +43,7 @@ const MAX_LEFTOVER_MS: u64 = 1_000;
 fn main() -> ExitCode {
     // Fails only if a provider is installed already, and this is the first thing that runs.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let cli = Cli::parse();
+    let cli = Cli::read();
     cli.colour();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,

@@ -47,8 +47,7 @@ pub(crate) struct PayoutsBody {
     ))]
 pub(crate) async fn payouts(gate: Gate, Pairs(pairs): Pairs) -> ApiResult<Json<PayoutsBody>> {
     let admitted = gate.admit(Verb::Read).await?;
-    let params =
-        Params::read(pairs, &["state", "to", "token", "amount", "key", "order", "limit", "after"])?;
+    let params = Params::read(pairs, &["state", "to", "token", "amount", "key", "order", "limit", "after"])?;
     let limit = params.number("limit", DEFAULT_PAGE_ROWS, MAX_PAYOUT_PAGE)?;
     let no_cursor = |_| ApiError::new(ErrorCode::InvalidCursor, "parameter `after`: this is no cursor");
     let query = PayoutQuery {
@@ -69,11 +68,7 @@ pub(crate) async fn payouts(gate: Gate, Pairs(pairs): Pairs) -> ApiResult<Json<P
 }
 
 /// A parameter, if it is given and makes sense.
-fn checked<T>(
-    params: &Params,
-    name: &str,
-    read: impl Fn(&str) -> Result<T, String>,
-) -> ApiResult<Option<T>> {
+fn checked<T>(params: &Params, name: &str, read: impl Fn(&str) -> Result<T, String>) -> ApiResult<Option<T>> {
     params.get(name).map(read).transpose().map_err(|error| ApiError::invalid(name, error))
 }
 

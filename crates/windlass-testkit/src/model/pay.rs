@@ -251,7 +251,9 @@ impl Ledger {
                 && query.key.as_ref().is_none_or(|key| request.key == *key)
                 && query.from.is_none_or(|from| payout.id >= from)
                 && query.before.is_none_or(|before| payout.id < before)
-                && query.after.is_none_or(|after| (payout.id < after) == query.newest_first && payout.id != after)
+                && query
+                    .after
+                    .is_none_or(|after| (payout.id < after) == query.newest_first && payout.id != after)
         };
         let mut wanted: Vec<Payout> = self.payouts.values().filter(is_wanted).cloned().collect();
         wanted.sort_unstable_by_key(|payout| payout.id);

@@ -1,9 +1,7 @@
 //! `windlass completions`
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
-use super::Cli;
 use crate::failure::Failure;
 use crate::output;
 
@@ -15,6 +13,6 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "windlass", &mut script);
+    clap_complete::generate(args.shell, &mut super::command(), "windlass", &mut script);
     Ok(output::print(&String::from_utf8_lossy(&script))?)
 }

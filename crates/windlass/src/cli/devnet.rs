@@ -139,13 +139,15 @@ impl Announcement {
 
     fn render(&self) -> String {
         let others: String = self.endpoints.iter().skip(1).map(|url| format!("endpoint   {url}\n")).collect();
-        let head = format!(
-            "HTTP       {}\nWebSocket  {}\n{others}chain id   {}\n\naccounts, 10000 ether each; the keys are known to everybody\n",
-            self.http_url, self.ws_url, self.chain_id
-        );
         let lines =
             self.accounts.iter().map(|account| format!("{}  {}\n", account.address, account.private_key));
-        head + &lines.collect::<String>()
+        let accounts: String = lines.collect();
+        // The URLs come last: the accounts alone fill a small terminal.
+        format!(
+            "accounts, 10000 ether each; the keys are known to everybody\n{accounts}\n\
+             HTTP       {}\nWebSocket  {}\n{others}chain id   {}\n",
+            self.http_url, self.ws_url, self.chain_id
+        )
     }
 }
 

@@ -10,6 +10,7 @@ mod config;
 mod demo;
 mod devnet;
 mod doctor;
+mod examples;
 mod explain;
 mod export;
 pub(crate) mod global;
@@ -26,7 +27,7 @@ mod status;
 mod vault;
 mod version;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::output::style;
@@ -94,7 +95,18 @@ enum Command {
     Version(version::Args),
 }
 
+/// Everything that can be typed, with its help.
+fn command() -> clap::Command {
+    examples::add(Cli::command())
+}
+
 impl Cli {
+    /// What was typed; where that is nothing that can be done, says so and ends the process.
+    pub(crate) fn read() -> Self {
+        let matches = command().get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command()).exit())
+    }
+
     /// Decides about colour, before anything is printed.
     pub(crate) fn colour(&self) {
         self.global.colour();

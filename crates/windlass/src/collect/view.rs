@@ -16,6 +16,8 @@ use crate::output::{human, log};
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
 /// How a bar looks.
 const TEMPLATE: &str = "{prefix} {bar:24} {msg}";
+/// How wide it is there.
+const BAR_WIDTH: u64 = 24;
 
 /// Shows what is seen until told to stop.
 pub(crate) async fn run(
@@ -92,8 +94,8 @@ impl Bars {
             let bar = self.bars.entry(name.clone()).or_insert_with(|| all.add(new_bar()));
             bar.set_prefix(format!("{name:width$}"));
             bar.set_length(index.blocks_total);
-            bar.set_position(index.blocks_done);
-            bar.set_message(sentence(index, rpc_per_s));
+            bar.set_position(drawn(index.blocks_done, index.blocks_total));
+            bar.set_message(sentence(index, has_open_past(overview, index), rpc_per_s));
         }
     }
 
@@ -108,8 +110,20 @@ fn new_bar() -> ProgressBar {
     ProgressBar::new(0).with_style(style.progress_chars("=> "))
 }
 
+/// How far a bar is drawn: one that is not at its end is not full, however little is missing.
+fn drawn(done: u64, total: u64) -> u64 {
+    if done >= total { done } else { done.min(total - total.div_ceil(BAR_WIDTH)) }
+}
+
+/// Whether blocks are missing below the last one that the head has behind it: ranges of the past
+/// are open, however near to its head the index is.
+fn has_open_past(overview: &Overview, index: &IndexView) -> bool {
+    let chain = overview.chains.iter().find(|chain| chain.id == index.chain);
+    chain.and_then(|chain| chain.followed).is_some_and(|followed| index.collected_through < Some(followed))
+}
+
 /// What is said behind a bar.
-fn sentence(index: &IndexView, rpc_per_s: Option<f64>) -> String {
+fn sentence(index: &IndexView, has_open_past: bool, rpc_per_s: Option<f64>) -> String {
     let mut parts = vec![
         format!("{} of {} blocks", human::count(index.blocks_done), human::count(index.blocks_total)),
         format!("{} events", human::count(index.events)),
@@ -119,6 +133,7 @@ fn sentence(index: &IndexView, rpc_per_s: Option<f64>) -> String {
         IndexState::New | IndexState::Historical => {
             parts.extend(index.eta_s.map(|eta_s| format!("{} left", human::seconds(eta_s))));
         }
+        IndexState::Realtime if has_open_past => parts.push("ranges of the past are open".to_owned()),
         state => parts.push(state.as_str().to_owned()),
     }
     parts.extend(rpc_per_s.map(|rate| format!("{} RPC/s", human::rate(rate))));
@@ -149,7 +164,7 @@ impl Lines {
             }
             self.last.insert(index.name.to_string(), (now, blocks, events));
             let (name, state) = (index.name.as_str(), index.state.as_str());
-            let progress = sentence(index, rpc_per_s);
+            let progress = sentence(index, has_open_past(overview, index), rpc_per_s);
             tracing::info!(index = name, state, blocks, of = index.blocks_total, events, "{progress}");
         }
     }
@@ -157,7 +172,7 @@ impl Lines {
 
 #[cfg(test)]
 mod tests {
-    use super::super::progress::example;
+    use super::super::progress::{ChainView, example, example_chain};
     use super::*;
 
     #[test]
@@ -171,10 +186,32 @@ mod tests {
             ..example("fees")
         };
         assert_eq!(
-            sentence(&index, Some(9.51)),
+            sentence(&index, false, Some(9.51)),
             "12,345 of 1,234,567 blocks, 1,000,000 events, 1,235/s, 1h 1m left, 9.5 RPC/s"
         );
         let at_head = IndexView { state: IndexState::Realtime, events_per_s: None, eta_s: None, ..index };
-        assert_eq!(sentence(&at_head, None), "12,345 of 1,234,567 blocks, 1,000,000 events, realtime");
+        assert_eq!(sentence(&at_head, false, None), "12,345 of 1,234,567 blocks, 1,000,000 events, realtime");
+    }
+
+    #[test]
+    fn a_bar_is_full_and_at_the_head_only_when_nothing_of_the_past_is_missing() {
+        let chain = ChainView { id: example("fees").chain, followed: Some(999_999), ..example_chain() };
+        let overview = |index: IndexView| Overview { chains: vec![chain.clone()], indexes: vec![index] };
+        let near = IndexView {
+            state: IndexState::Realtime,
+            blocks_done: 999_990,
+            blocks_total: 1_000_000,
+            collected_through: Some(500_000),
+            ..example("fees")
+        };
+        assert!(has_open_past(&overview(near.clone()), &near));
+        assert!(sentence(&near, true, None).ends_with("ranges of the past are open"));
+        assert!(
+            drawn(near.blocks_done, near.blocks_total) * BAR_WIDTH <= near.blocks_total * (BAR_WIDTH - 1)
+        );
+        let whole = IndexView { blocks_done: 1_000_000, collected_through: Some(999_999), ..near };
+        assert!(!has_open_past(&overview(whole.clone()), &whole));
+        assert_eq!(drawn(whole.blocks_done, whole.blocks_total), 1_000_000);
+        assert_eq!([drawn(0, 0), drawn(0, 10), drawn(9, 10)], [0, 0, 9]);
     }
 }

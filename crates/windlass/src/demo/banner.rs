@@ -7,7 +7,7 @@ use super::world::World;
 /// The banner.
 pub(super) fn render(world: &World, database: &Path) -> String {
     format!(
-        "windlass demo: a devnet with a fee collector, collected into SQLite and paid out of a vault\n\
+        "windlass demo: a devnet, its fees collected into SQLite and paid out of a vault\n\
          \n  \
            chain     {} (HTTP)  {} (WebSocket)\n  \
            contract  {}\n  \

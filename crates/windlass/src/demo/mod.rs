@@ -86,9 +86,15 @@ pub(crate) async fn run(options: DemoOptions, stop: CancellationToken) -> Result
     let summary = Summary::new(&tally, &paid, &ended, options.seed, begun.elapsed());
     summary.print(options.json)?;
     let verdict = summary.verdict(ended);
-    if verdict.is_err() {
-        let kept = folder.keep();
-        output::note(&format!("the database is kept in {}", kept.display()));
+    match &verdict {
+        Err(_) => {
+            let kept = folder.keep();
+            output::note(&format!("the database is kept in {}", kept.display()));
+        }
+        Ok(()) if !options.json => {
+            output::note(&format!("the database was {}; it is removed", path.display()));
+        }
+        Ok(()) => {}
     }
     verdict
 }

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use windlass_core::payout::state::PayoutState;
 use windlass_core::store::Store;
 
 use super::world::World;
 use super::{DemoOptions, collector};
+use crate::failure::Failure;
 use crate::output;
 
 /// How often a terminal is redrawn.
@@ -25,7 +27,7 @@ impl View {
     pub(super) fn new(options: &DemoOptions) -> Self {
         let bar = options.is_live().then(|| {
             let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-            let template = "{spinner} {wide_bar} block {pos} of {len}  {msg}";
+            let template = "{spinner} {wide_bar} block {pos} of {len}, {msg}";
             bar.with_style(
                 ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
             )
@@ -50,21 +52,20 @@ impl View {
 
     /// A reading that fails is left out: the view is not what the demo is about.
     async fn show(&self, world: &World, store: &dyn Store) {
-        let (Ok(table), Ok(position)) = (collector::table(world), collector::position(world, store).await)
-        else {
-            return;
-        };
-        let Ok(events) = store.count_rows(&table.name, &[]).await else { return };
-        let (head, position) = (world.chain.head().number(), position.unwrap_or(0));
-        let reorgs = world.chain.stats().reorgs;
+        let Ok(progress) = Progress::read(world, store).await else { return };
         match &self.bar {
             Some(bar) => {
-                bar.set_length(head);
-                bar.set_position(position.min(head));
-                bar.set_message(format!("{events} events, reorgs: {reorgs}"));
+                bar.set_length(progress.head);
+                bar.set_position(progress.position.min(progress.head));
+                bar.set_message(progress.sentence());
             }
             None if self.quiet => {}
-            None => output::note(&format!("block {position} of {head}, events: {events}, reorgs: {reorgs}")),
+            None => output::note(&format!(
+                "block {} of {}, {}",
+                progress.position,
+                progress.head,
+                progress.sentence()
+            )),
         }
     }
 
@@ -73,5 +74,58 @@ impl View {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// How far the demo is.
+struct Progress {
+    /// The last stored block.
+    position: u64,
+    head: u64,
+    events: u64,
+    reorgs: u64,
+    payouts: u64,
+    /// Payouts that are in a block that is deep enough.
+    paid: u64,
+}
+
+impl Progress {
+    async fn read(world: &World, store: &dyn Store) -> Result<Self, Failure> {
+        let table = collector::table(world)?;
+        let counts = store.count_payouts().await?;
+        let paid = counts.iter().filter(|(state, _)| *state == PayoutState::Confirmed);
+        Ok(Self {
+            position: collector::position(world, store).await?.unwrap_or(0),
+            head: world.chain.head().number(),
+            events: store.count_rows(&table.name, &[]).await?,
+            reorgs: world.chain.stats().reorgs,
+            payouts: counts.iter().map(|(_, count)| count).sum(),
+            paid: paid.map(|(_, count)| count).sum(),
+        })
+    }
+
+    /// What is said behind the blocks.
+    fn sentence(&self) -> String {
+        let Self { events, reorgs, payouts, paid, .. } = self;
+        format!("events: {events}, paid: {paid} of {payouts}, reorgs: {reorgs}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_fits_80_columns_after_an_hour() {
+        let progress = Progress {
+            position: 14_400,
+            head: 14_400,
+            events: 99_999,
+            reorgs: 999,
+            payouts: 99_999,
+            paid: 99_999,
+        };
+        let line = format!("* block {} of {}, {}", progress.position, progress.head, progress.sentence());
+        assert!(line.len() <= 75, "{} columns, and a bar of five: {line}", line.len());
     }
 }

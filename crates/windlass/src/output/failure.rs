@@ -2,14 +2,23 @@
 
 use std::fmt::Write;
 
+use windlass_core::code::Code;
+
 use super::style::{self, paint};
 use crate::failure::Failure;
 
 /// Writes a failure to standard error; nothing for one that has said its part.
 pub(crate) fn show(failure: &Failure) {
-    if !failure.message.is_empty() {
-        super::note(render(failure).trim_end());
+    if failure.message.is_empty() {
+        return;
     }
+    if super::log::is_json() {
+        let Failure { code, message, details, hint, .. } = failure;
+        let (code, details) = (code.map(Code::as_str), details.join("; "));
+        tracing::error!(code, details, hint, "{message}");
+        return;
+    }
+    super::note(render(failure).trim_end());
 }
 
 fn render(failure: &Failure) -> String {

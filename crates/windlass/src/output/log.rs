@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::MultiProgress;
 use tracing_subscriber::EnvFilter;
@@ -10,6 +11,14 @@ use crate::config::log::{Format, Log};
 
 /// What else is drawn on the terminal.
 static SHARED: OnceLock<MultiProgress> = OnceLock::new();
+
+/// Whether every line on standard error is JSON.
+static IS_JSON: AtomicBool = AtomicBool::new(false);
+
+/// Whether every line on standard error is JSON: from the start of such a log on.
+pub(crate) fn is_json() -> bool {
+    IS_JSON.load(Ordering::Relaxed)
+}
 
 /// Lets lines and bars share the terminal from now on; once per process.
 pub(crate) fn share_terminal(bars: &MultiProgress) {
@@ -49,6 +58,7 @@ pub(crate) fn start(log: &Log) {
         }
         Format::Json => builder.json().flatten_event(true).with_current_span(false).try_init(),
     };
+    IS_JSON.store(started.is_ok() && log.format == Format::Json, Ordering::Relaxed);
     if started.is_err() {
         tracing::debug!("logging had been started already");
     }

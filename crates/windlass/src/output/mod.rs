@@ -9,6 +9,8 @@ pub(crate) mod failure;
 pub(crate) mod file;
 pub(crate) mod human;
 pub(crate) mod log;
+pub(crate) mod markdown;
+pub(crate) mod prompt;
 pub(crate) mod style;
 pub(crate) mod table;
 pub(crate) mod time;
@@ -24,10 +26,20 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Writes a line for people to standard error. That it cannot be written is no
-/// reason to fail: there is nowhere else to say so.
+/// Writes a line for people to standard error; where logs are JSON, as one of them. That it
+/// cannot be written is no reason to fail: there is nowhere else to say so.
 pub(crate) fn note(line: &str) {
+    if log::is_json() {
+        tracing::info!("{line}");
+        return;
+    }
     let _ = writeln!(anstream::stderr().lock(), "{line}");
+}
+
+/// How many columns standard output has, if it is a terminal.
+pub(crate) fn columns() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
 /// Writes one JSON object to standard output, readable and with a line break.

@@ -12,6 +12,7 @@
 //! | [`caller`] | who gives a command, and what they may |
 //! | [`session`] | a command's store, caller and desk |
 //! | [`health`], [`metrics`] | how it goes, for `/readyz` and in numbers |
+//! | [`movements`] | payouts as they move, in the log
 //! | [`view`] | payouts as commands show them |
 
 pub(crate) mod caller;
@@ -19,6 +20,7 @@ pub(crate) mod health;
 pub(crate) mod keys;
 pub(crate) mod log_key;
 pub(crate) mod metrics;
+pub(crate) mod movements;
 pub(crate) mod options;
 pub(crate) mod paying;
 pub(crate) mod risk_file;

@@ -30,7 +30,9 @@ use crate::compose::store::{self, Access};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::pay::health::{All, PayWatcher};
+use crate::pay::movements::Movements;
 use crate::pay::options;
+use crate::pay::tokens::Tokens;
 
 /// Everything that runs.
 pub(super) struct Crew {
@@ -42,6 +44,8 @@ pub(super) struct Crew {
     chains: Vec<ChainCrew>,
     pay: Option<PayCrew>,
     pay_watcher: Option<PayWatcher>,
+    /// Where this process pays or takes requests to: payouts in the log.
+    movements: Option<Movements>,
     collected: Vec<Collected>,
     api: Option<Api>,
     watcher: Option<Watcher>,
@@ -54,6 +58,9 @@ impl Crew {
     /// Checks everything, opens the store, and takes the port.
     pub(super) async fn assemble(options: &RunOptions) -> Result<Self, Failure> {
         let (config, plays) = (&options.config, |role| options.roles.contains(&role));
+        if plays(Role::Api) {
+            probe::port(&config.api).await?;
+        }
         let wanted = if plays(Role::Collect) { Wanted::checked(config).await? } else { Wanted::default() };
         let paying = pay::checked(options).await?;
         let store = store::open(&config.database, Access::Work).await?;
@@ -76,14 +83,7 @@ impl Crew {
             Some(served) if !Arc::ptr_eq(served, &store) => options::ledger(config, served.clone()).ok(),
             _ => ledger.clone(),
         };
-        let mut pay_watcher = match options::section(config) {
-            Ok((_, chain)) => {
-                let mut ledgers: Vec<Arc<Ledger>> = ledger.iter().chain(&served_ledger).cloned().collect();
-                ledgers.dedup_by(|one, other| Arc::ptr_eq(one, other));
-                Some(PayWatcher::new(store.clone(), ledgers, chain.id).await?)
-            }
-            Err(_) => None,
-        };
+        let mut pay_watcher = pay_watcher(config, &store, ledger.iter().chain(&served_ledger)).await?;
         let api = match (&watcher, served) {
             (Some(watcher), Some(served)) => {
                 let told = Told::new(watcher.subscribe(), collected.clone());
@@ -104,6 +104,10 @@ impl Crew {
         if let Some((watcher, pay)) = pay_watcher.as_mut().zip(pay.as_ref()) {
             watcher.watch_accounts(pay.accounts());
         }
+        let movements = match pay.is_some() || (plays(Role::Api) && ledger.is_some()) {
+            true => Some(Movements::new(store.clone(), Tokens::of(config)?).await?),
+            false => None,
+        };
         let has_upkeep = plays(Role::Upkeep);
         let indexes = config.index.iter();
         let indexes = indexes.map(|(name, index)| (name.identifier().clone(), index.index.clone())).collect();
@@ -114,6 +118,7 @@ impl Crew {
             chains,
             pay,
             pay_watcher,
+            movements,
             collected,
             api,
             watcher,
@@ -168,6 +173,12 @@ impl Crew {
                 Ok(check.run(shutdown).await?)
             });
         }
+        if let Some(movements) = self.movements {
+            supervisor.spawn("payouts in the log", |shutdown| async move {
+                movements.run(shutdown).await;
+                Ok(())
+            });
+        }
         if let Some(watcher) = self.pay_watcher {
             supervisor.spawn("payouts in numbers", |shutdown| async move {
                 watcher.run(shutdown).await;
@@ -191,6 +202,18 @@ impl Crew {
         }
         Ok(())
     }
+}
+
+/// Looks at payouts, where some are configured.
+async fn pay_watcher<'l>(
+    config: &Config,
+    store: &Arc<dyn Store>,
+    ledgers: impl Iterator<Item = &'l Arc<Ledger>>,
+) -> Result<Option<PayWatcher>, Failure> {
+    let Ok((_, chain)) = options::section(config) else { return Ok(None) };
+    let mut ledgers: Vec<Arc<Ledger>> = ledgers.cloned().collect();
+    ledgers.dedup_by(|one, other| Arc::ptr_eq(one, other));
+    Ok(Some(PayWatcher::new(store.clone(), ledgers, chain.id).await?))
 }
 
 async fn bind(
@@ -217,11 +240,7 @@ async fn bind(
     let hosts = config.api.hosts.iter().map(|host| host.0.clone()).collect();
     let (listen, allow_remote) = (config.api.listen.0, config.api.public);
     let options = ApiOptions { listen, allow_remote, hosts, ..ApiOptions::default() };
-    Api::bind(options, parts).await.map_err(|error| {
-        let source = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
-        Failure::coded(error.code(), format_args!("{error}{source}"))
-            .hint("change `api.listen`, or leave the API to one process: --role collect")
-    })
+    Api::bind(options, parts).await.map_err(probe::unbound)
 }
 
 /// Starts the looks at the store, and those who tell of them.

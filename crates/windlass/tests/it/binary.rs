@@ -87,7 +87,12 @@ impl Folder {
 
     /// Starts without waiting for the end.
     pub(crate) fn start(&self, args: &[&str]) -> Running {
-        let mut child = self.command(args).spawn().expect("it starts");
+        self.start_with(&[], args)
+    }
+
+    /// The same with more variables, for this run alone.
+    pub(crate) fn start_with(&self, variables: &[(&str, &str)], args: &[&str]) -> Running {
+        let mut child = self.command(args).envs(variables.iter().copied()).spawn().expect("it starts");
         let stderr = BufReader::new(child.stderr.take().expect("its standard error"));
         Running { child, stderr }
     }

@@ -58,7 +58,7 @@ fn everything_in_the_example_that_is_commented_out_is_accepted_too() {
     assert_eq!(uncommented.matches("\n# ").count() + 16, example.matches("\n# ").count());
     let whole: String = uncommented
         .lines()
-        .map(|line| line.strip_prefix('#').filter(|line| !line.starts_with(' ')).unwrap_or(line))
+        .map(|line| line.strip_prefix('#').filter(|line| !line.starts_with([' ', ':'])).unwrap_or(line))
         .fold(String::new(), |text, line| text + line + "\n");
     let ran = Folder::with_config(&whole).run(&["config", "show"]);
     assert!(ran.stdout.contains("[index.fees]") && ran.code == Some(0), "{}", ran.shown());

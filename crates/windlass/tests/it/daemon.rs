@@ -32,6 +32,34 @@ fn logs_are_json_when_asked_for() {
     let (status, rest) = running.end();
     assert_eq!(status.code(), Some(0), "{rest}");
     assert!(rest.contains("\"message\":\"stopped\""), "{rest}");
+    assert!(rest.contains("\"message\":\"stopping; "), "{rest}");
+    let plain = rest.lines().find(|line| serde_json::from_str::<serde_json::Value>(line).is_err());
+    assert_eq!(plain, None, "what a signal says is a line of the log too");
+}
+
+/// A program that reads the log can read why it ended, too.
+#[test]
+fn a_failure_is_json_where_logs_are() {
+    let folder = Folder::with_config("log.format = 'json'\ndatabase.url = 'sqlite:.'");
+    let ran = folder.run(&["run", "--role", "upkeep"]);
+    assert_eq!(ran.code, Some(1));
+    let lines: Vec<serde_json::Value> =
+        ran.stderr.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let last = lines.last().expect("a line");
+    assert_eq!((&last["level"], &last["code"]), (&"ERROR".into(), &"W0101".into()), "{last}");
+    assert!(last["message"].as_str().is_some_and(|text| text.contains("is a folder")), "{last}");
+    assert!(last["hint"].is_string(), "{last}");
+}
+
+#[test]
+fn where_nothing_is_configured_it_says_what_to_do_first() {
+    let folder = Folder::new();
+    insta::assert_snapshot!("run_nothing", folder.run(&["run"]).shown());
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0, "nothing is written");
+    let taken = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let listen = taken.local_addr().expect("its number").to_string();
+    let configured = folder.run_with(&[("WINDLASS_API__LISTEN", &listen)], &["run"]);
+    assert!(configured.stderr.contains("W0301"), "variables are a configuration: {}", configured.shown());
 }
 
 /// Nobody should think that something is collected.
@@ -71,8 +99,10 @@ fn an_api_beyond_loopback_is_served_and_said_plainly() {
 fn a_port_that_is_taken_is_told_before_anything_runs() {
     let taken = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let listen = taken.local_addr().expect("its number");
-    let ran = Folder::with_config(&format!("api.listen = '{listen}'")).run(&["run"]);
+    let folder = Folder::with_config(&format!("api.listen = '{listen}'"));
+    let ran = folder.run(&["run"]);
     insta::assert_snapshot!("run_port_taken", hide_numbers(&ran.shown(), "127.0.0.1:"));
+    assert!(!folder.path().join("windlass.db").exists(), "nothing is written");
 }
 
 #[test]

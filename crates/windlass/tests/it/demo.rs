@@ -1,6 +1,9 @@
 //! The demo, from its banner to its verdict.
 
+use std::process::Stdio;
+
 use crate::binary::Folder;
+use crate::collect::terminal::Shown;
 
 #[test]
 fn the_demo_loses_and_repeats_nothing_and_says_so_as_json() {
@@ -22,10 +25,28 @@ fn the_demo_tells_a_person_where_everything_is_and_ends_by_a_signal() {
     let mut demo = folder.start(&["demo", "--block-time", "40ms"]);
     demo.wait_for("chain     http://127.0.0.1:");
     demo.wait_for("database  ");
-    demo.wait_for("reorgs: ");
+    demo.wait_for("paid: ");
     demo.signal("INT");
     let (status, rest) = demo.end();
     assert_eq!(status.code(), Some(0), "{rest}");
+    let last = rest.lines().last().unwrap_or_default();
+    assert!(last.starts_with("the database was ") && last.ends_with("windlass.db; it is removed"), "{rest}");
+}
+
+/// At 80 columns and 24 rows, nothing wraps and payouts are counted.
+#[test]
+fn the_demos_view_fits_a_small_terminal() {
+    let folder = Folder::new();
+    let mut shown =
+        Shown::start_at(&folder, &["demo", "--block-time", "40ms", "--for", "3s"], (24, 80), |_| {
+            Stdio::null()
+        });
+    shown.until(&["chain     http://127.0.0.1:", "Ctrl-C ends it", ", paid: ", "the database was "]);
+    assert_eq!(shown.end(), Some(0));
+    let plain = anstream::adapter::strip_str(&shown.text).to_string();
+    let path = |line: &str| line.contains("database");
+    let wide = plain.split(['\r', '\n']).find(|line| line.chars().count() > 80 && !path(line));
+    assert_eq!(wide, None);
 }
 
 #[test]

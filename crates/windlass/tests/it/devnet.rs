@@ -16,6 +16,21 @@ fn accounts_keys_and_urls_are_printed() {
     insta::assert_snapshot!("devnet", hide_numbers(&stdout, "127.0.0.1:"));
 }
 
+/// On a terminal of 80 columns an account takes two rows; the URLs are still there at the end.
+#[test]
+fn the_urls_are_on_the_screen_of_a_small_terminal() {
+    let folder = Folder::new();
+    let mut devnet = folder.start(&["devnet", "--port", "0"]);
+    devnet.wait_for("Ctrl-C");
+    devnet.signal("TERM");
+    let (_, stdout) = devnet.end_with_stdout();
+    let rows =
+        stdout.lines().flat_map(|line| line.as_bytes().chunks(80).map(<[u8]>::to_vec).collect::<Vec<_>>());
+    let screen: Vec<String> = rows.map(|row| String::from_utf8(row).expect("ASCII")).collect();
+    let last = &screen[screen.len().saturating_sub(22)..];
+    assert!(last.iter().any(|row| row.starts_with("HTTP       http://127.0.0.1:")), "{last:#?}");
+}
+
 #[test]
 fn a_port_that_is_taken_is_said_so() {
     let taken = TcpListener::bind(("127.0.0.1", 0)).expect("a port");

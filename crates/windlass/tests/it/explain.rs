@@ -1,6 +1,7 @@
 //! `windlass explain`
 
 use crate::binary::Folder;
+use crate::collect::terminal::Shown;
 
 #[test]
 fn a_code_is_explained_in_any_case() {
@@ -8,6 +9,16 @@ fn a_code_is_explained_in_any_case() {
     let page = folder.run(&["explain", "W0102"]);
     insta::assert_snapshot!("explain_W0102", page.shown());
     assert_eq!(folder.run(&["explain", "w0102"]).stdout, page.stdout);
+}
+
+/// On a terminal of 80 columns: headings and code by style, and no row wider than the terminal.
+#[test]
+fn on_a_terminal_a_page_is_rendered() {
+    let mut shown = Shown::start_for_output(&Folder::new(), &["explain", "W0608"], (24, 80));
+    shown.until(&["the account was halted."]);
+    assert_eq!(shown.end(), Some(0));
+    assert!(shown.text.contains("\u{1b}[1mWhat to do\u{1b}[0m"), "{}", shown.text);
+    insta::assert_snapshot!("explain_terminal", anstream::adapter::strip_str(&shown.text).to_string());
 }
 
 #[test]
@@ -18,4 +29,5 @@ fn without_a_code_all_are_listed() {
 #[test]
 fn an_unknown_code_is_wrong_usage() {
     insta::assert_snapshot!("explain_unknown", Folder::new().run(&["explain", "W9999"]).shown());
+    insta::assert_snapshot!("explain_near", Folder::new().run(&["explain", "w068"]).shown());
 }

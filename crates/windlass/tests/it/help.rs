@@ -33,6 +33,7 @@ fn every_command_has_help() {
         "payout cancel",
         "payout retry",
         "pay",
+        "pay init",
         "pay reconcile",
         "risk",
         "risk check",
@@ -48,6 +49,7 @@ fn every_command_has_help() {
         "audit-log verify",
         "audit-log list",
         "audit-log head",
+        "audit-log accept",
         "jobs",
         "jobs list",
         "jobs dead",
@@ -66,6 +68,7 @@ fn every_command_has_help() {
         args.push("--help");
         let ran = folder.run(&args);
         assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{command}");
+        assert!(ran.stdout.contains("\nExamples:\n  windlass "), "{command}: {}", ran.stdout);
         let name = format!("help {command}").trim().replace(' ', "_");
         insta::assert_snapshot!(name, ran.stdout);
     }

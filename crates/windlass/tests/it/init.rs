@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use crate::binary::{Folder, NOBODY, hide_numbers};
+use crate::collect::terminal::Shown;
 
 #[test]
 fn a_file_is_written_once() {
@@ -69,4 +70,41 @@ fn a_refusal_comes_with_a_fitting_hint_and_without_the_key() {
     let ran = folder.run(&["init", "--rpc", &url]);
     assert_eq!(ran.code, Some(1));
     assert!(ran.stderr.contains("hint: the provider is in trouble"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_file_links_its_schema() {
+    let folder = Folder::new();
+    assert_eq!(folder.run(&["init"]).code, Some(0));
+    let text = folder.read("windlass.toml");
+    assert!(text.starts_with("#:schema ./windlass.schema.json\n"), "{text}");
+    assert!(text.contains("windlass config schema > windlass.schema.json"), "{text}");
+}
+
+/// Without a flag, on a terminal: an endpoint, a contract and an event; wrong answers are asked again.
+#[test]
+fn on_a_terminal_it_asks() {
+    let folder = Folder::new();
+    let mut devnet = folder.start(&["devnet", "--port", "0", "--json"]);
+    let url = devnet.json()["http_url"].as_str().expect("a url").to_owned();
+    let mut shown = Shown::start_with_input(&folder, &["init"]);
+    shown.until(&["URL of an RPC endpoint"]);
+    shown.answer(&url);
+    shown.until(&["address of a contract to collect"]);
+    shown.answer("0x12");
+    shown.until(&["no:"]);
+    shown.answer("0x00000000000000000000000000000000000000a1");
+    shown.until(&["event, as the contract declares it", "[Transfer(address indexed from"]);
+    shown.answer("");
+    // There is no such contract: it was looked up, and nothing is written.
+    shown.until(&["W0205"]);
+    assert_eq!(shown.end(), Some(1));
+    assert!(!folder.path().join("windlass.toml").exists());
+
+    let mut shown = Shown::start_with_input(&folder, &["init", "--rpc", &url]);
+    shown.until(&["address of a contract to collect"]);
+    shown.answer("");
+    shown.until(&["wrote windlass.toml"]);
+    assert_eq!(shown.end(), Some(0));
+    assert!(folder.read("windlass.toml").contains(&format!("rpc = [\"{url}\"]")));
 }

@@ -37,6 +37,28 @@ fn a_slip_of_the_pen_is_understood() {
 }
 
 #[test]
+fn whatever_is_misspelt_gets_a_suggestion() {
+    let folder = Folder::new();
+    for (typed, near) in [
+        (&["statsu"][..], "'status'"),
+        (&["vualt", "show"], "'vault'"),
+        (&["vault", "set-limt"], "'set-limit'"),
+        (&["payout", "aprove"], "'approve'"),
+        (&["audit-log", "verfy"], "'verify'"),
+        (&["index", "misfit", "x"], "'misfits'"),
+        (&["status", "--jsn"], "'--json'"),
+        (&["run", "--role", "colect"], "'collect'"),
+        (&["vault", "grant", "operater", "0x00000000000000000000000000000000000000a1"], "'operator'"),
+        (&["completions", "bsh"], "'bash'"),
+        (&["explain", "W068"], "W0608"),
+        (&["payout", "list", "--state", "aproved"], "approved"),
+    ] {
+        let ran = folder.run(typed);
+        assert!(ran.code == Some(2) && ran.stderr.contains(near), "{typed:?}: {}", ran.shown());
+    }
+}
+
+#[test]
 fn colour_only_where_it_is_wanted() {
     let folder = Folder::new();
     let coloured = |ran: &crate::binary::Ran| ran.stderr.contains('\u{1b}');

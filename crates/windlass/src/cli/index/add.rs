@@ -94,7 +94,7 @@ fn read(path: &Path) -> Result<String, Failure> {
 }
 
 /// Puts a new text in a file's place.
-fn replace(path: &Path, text: &str) -> Result<(), Failure> {
+pub(in crate::cli) fn replace(path: &Path, text: &str) -> Result<(), Failure> {
     let written = WholeFile::begin(path).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
         file.replace()

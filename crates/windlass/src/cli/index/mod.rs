@@ -11,6 +11,8 @@ mod rewind;
 pub(crate) mod section;
 mod show;
 
+pub(in crate::cli) use add::replace;
+
 use clap::Subcommand;
 use windlass_core::store::Store;
 

@@ -17,10 +17,10 @@ use crate::failure::Failure;
 pub(crate) struct IndexArgs {
     /// An event as the contract declares it; with --abi its name is enough; several times for several
     #[arg(long = "event", value_name = "EVENT", requires = "contracts")]
-    events: Vec<String>,
+    pub(crate) events: Vec<String>,
     /// A file with the contract's ABI
     #[arg(long, value_name = "FILE", requires = "contracts")]
-    abi: Option<PathBuf>,
+    pub(crate) abi: Option<PathBuf>,
     /// The first block of interest, or "deployment" [default: the block of the deployment, searched for now]
     #[arg(long, value_name = "BLOCK", requires = "contracts")]
     pub(crate) start: Option<Start>,

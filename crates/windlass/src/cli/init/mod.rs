@@ -4,9 +4,11 @@
 //! | --- | --- |
 //! | this | what was typed, the checks, and the file |
 //! | [`template`] | the example with settings filled in |
+//! | `questions` | what is asked on a terminal |
 //! | `from_env` | the variables of the fee collector |
 
 mod from_env;
+mod questions;
 pub(crate) mod template;
 
 use std::fs::{OpenOptions, Permissions};
@@ -29,6 +31,7 @@ use crate::config::index::IndexName;
 use crate::config::secret::Secret;
 use crate::failure::Failure;
 use crate::output;
+use crate::output::prompt::Prompt;
 use template::Template;
 
 #[derive(Debug, clap::Args)]
@@ -59,19 +62,23 @@ pub(crate) struct Args {
 }
 
 /// What is written.
-struct Written {
-    text: String,
+pub(in crate::cli) struct Written {
+    pub(in crate::cli) text: String,
     /// Whether it may hold a key, and is nobody else's to read.
-    private: bool,
+    pub(in crate::cli) private: bool,
 }
 
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let path = global.file().map_or(Path::new(FILE_NAME), |path| path.as_path()).to_owned();
     let (dry_run, force) = (args.dry_run, args.force);
-    // Told before anybody is asked anything.
+    // Refused before any question.
     if !dry_run && !force && path.exists() {
         return Err(unwritable(&path, &ErrorKind::AlreadyExists.into()));
     }
+    let args = match Prompt::open() {
+        Some(prompt) if !args.from_env => questions::ask(args, prompt)?,
+        _ => args,
+    };
     let written = compose(args, global, &path).await?;
     if dry_run {
         return Ok(output::print(&written.text)?);
@@ -155,7 +162,7 @@ async fn with_index(
 }
 
 /// Whether a written-out URL has a part that providers put keys into.
-fn may_hold_key(rpc: &str) -> bool {
+pub(in crate::cli) fn may_hold_key(rpc: &str) -> bool {
     windlass_chain::evm::parse_url(rpc).is_some_and(|url| {
         let user = !url.username().is_empty() || url.password().is_some();
         user || url.query().is_some() || !matches!(url.path(), "" | "/")
@@ -163,7 +170,7 @@ fn may_hold_key(rpc: &str) -> bool {
 }
 
 /// The name most people would choose.
-fn name_of(id: ChainId) -> String {
+pub(in crate::cli) fn name_of(id: ChainId) -> String {
     let known = match id.as_u64() {
         1 => "ethereum",
         10 => "optimism",
@@ -183,7 +190,8 @@ fn name_of(id: ChainId) -> String {
 /// Readable and writable by the owner alone.
 const PRIVATE_MODE: u32 = 0o600;
 
-fn write(path: &Path, written: &Written, force: bool) -> Result<(), Failure> {
+/// Writes the file; without `force` only where there is none.
+pub(in crate::cli) fn write(path: &Path, written: &Written, force: bool) -> Result<(), Failure> {
     let mut options = OpenOptions::new();
     options.write(true);
     if written.private {

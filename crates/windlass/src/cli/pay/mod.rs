@@ -1,5 +1,6 @@
 //! `windlass pay`: what concerns paying as a whole.
 
+mod init;
 mod reconcile;
 
 use clap::Subcommand;
@@ -15,12 +16,15 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Set up paying: keys, configuration and vault
+    Init(Box<init::Args>),
     /// Compare the store with what the vault says it has paid, and mend the store
     Reconcile(reconcile::Args),
 }
 
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     match args.verb {
+        Verb::Init(args) => init::run(*args, global).await,
         Verb::Reconcile(args) => reconcile::run(args, global).await,
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct Args {
 enum Verb {
     /// Ask for a payout, or for many of a CSV file
     Create(create::Args),
-    /// List payouts, oldest first
+    /// List payouts, newest first
     List(list::Args),
     /// Show one payout with its approvals and transactions
     Show(show::Args),

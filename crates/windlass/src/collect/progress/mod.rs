@@ -285,7 +285,7 @@ impl Overview {
 }
 
 #[cfg(test)]
-pub(crate) use tests::index as example;
+pub(crate) use {ports::tests::chain as example_chain, tests::index as example};
 
 #[cfg(test)]
 mod tests {

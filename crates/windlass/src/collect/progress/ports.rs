@@ -119,14 +119,15 @@ fn unwritten(collected: &Collected) -> Option<Reason> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use windlass_core::chain::ChainId;
     use windlass_core::code::Code;
 
     use super::super::example as index;
     use super::*;
 
-    fn chain() -> ChainView {
+    /// A chain of which nothing is known.
+    pub(crate) fn chain() -> ChainView {
         ChainView {
             name: Some("polygon".to_owned()),
             id: ChainId::new(137).expect("an id"),

@@ -24,7 +24,7 @@ mod progress;
 mod refusals;
 mod restart;
 mod run;
-mod terminal;
+pub(crate) mod terminal;
 mod tls;
 mod unreachable;
 mod verify;

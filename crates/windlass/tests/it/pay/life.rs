@@ -42,6 +42,37 @@ async fn a_payout_is_asked_for_approved_paid_and_final() {
     assert_eq!((&reconciled["events"], &reconciled["repaired"]), (&1.into(), &0.into()), "{reconciled}");
 }
 
+/// Whoever looks at the log of `run` sees each payout move, also what a command elsewhere did.
+#[tokio::test(flavor = "multi_thread")]
+async fn payouts_are_logged_as_they_move() {
+    let world = PayWorld::start().await;
+    let folder = world.folder("");
+    let before = create(&folder, "before", "1 USDC");
+    let mut running = folder.start(&["run", "--role", "pay"]);
+    running.wait_for("paying");
+    let id = create(&folder, "invoice-1", "12.5 USDC");
+    let seen = running.wait_for("payout PENDING_RISK");
+    let to = world_address(TO);
+    assert!(
+        seen.contains(&format!("payout={id} amount=\"12.5 USDC\" to={to}")) && seen.contains("INFO"),
+        "{seen}"
+    );
+    assert_eq!(folder.run(&["payout", "reject", &before, "--reason", "twice"]).code, Some(0));
+    let seen = running.wait_for("payout REJECTED");
+    assert!(seen.contains(&before) && seen.contains("twice"), "{seen}");
+    assert_eq!(folder.run(&["payout", "approve", &id]).code, Some(0));
+    for state in ["APPROVED", "SUBMITTED"] {
+        assert!(running.wait_for(&format!("payout {state}")).contains(&id), "{state}");
+    }
+    world.until_payout(&folder, &id, |payout| payout["state"] == "CONFIRMED");
+    assert!(running.wait_for("payout CONFIRMED").contains(&id));
+}
+
+/// An address as it is shown.
+fn world_address(text: &str) -> String {
+    text.parse::<alloy_primitives::Address>().expect("an address").to_string()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_key_is_the_same_payout_and_another_amount_is_refused() {
     let world = PayWorld::start().await;

@@ -21,7 +21,7 @@ sol! {
 }
 
 const VAULT: &str = include_str!("../../../../../contracts/artifacts/SettlementVault.json");
-const TOKEN: &str = include_str!("../../../../../contracts/artifacts/DemoToken.json");
+pub(super) const TOKEN: &str = include_str!("../../../../../contracts/artifacts/DemoToken.json");
 /// So deep a block is final.
 const FINALITY: u64 = 5;
 /// Somebody to be paid.
@@ -63,19 +63,7 @@ impl PayWorld {
 
     /// A transaction of an account, mined at once.
     pub(crate) fn act(&self, account: usize, to: Address, call: &impl SolCall) {
-        let sender = self.chain.accounts().swap_remove(account);
-        let transaction = TxEip1559 {
-            chain_id: self.chain.chain_id(),
-            nonce: self.chain.next_nonce(sender.address()),
-            gas_limit: 500_000,
-            max_fee_per_gas: 100_000_000_000,
-            max_priority_fee_per_gas: 1_000_000_000,
-            to: TxKind::Call(to),
-            input: call.abi_encode().into(),
-            ..TxEip1559::default()
-        };
-        self.chain.send(sender.sign(transaction).expect("signed")).expect("taken");
-        self.chain.mine();
+        act(&self.chain, account, to, call);
     }
 
     /// A folder with a configuration that pays, and the keys it names. `more` goes to `[pay]`.
@@ -122,8 +110,35 @@ impl PayWorld {
     }
 }
 
+/// A call of one of the chain's accounts, mined at once.
+pub(super) fn act(chain: &Chain, account: usize, to: Address, call: &impl SolCall) {
+    send(chain, account, TxEip1559 { to: TxKind::Call(to), input: call.abi_encode().into(), ..plain() });
+}
+
+/// So many wei of the first account's, mined at once.
+pub(super) fn transfer(chain: &Chain, to: Address, value: U256) {
+    send(chain, 0, TxEip1559 { to: TxKind::Call(to), value, ..plain() });
+}
+
+fn plain() -> TxEip1559 {
+    TxEip1559 {
+        gas_limit: 500_000,
+        max_fee_per_gas: 100_000_000_000,
+        max_priority_fee_per_gas: 1_000_000_000,
+        ..TxEip1559::default()
+    }
+}
+
+fn send(chain: &Chain, account: usize, transaction: TxEip1559) {
+    let sender = chain.accounts().swap_remove(account);
+    let nonce = chain.next_nonce(sender.address());
+    let transaction = TxEip1559 { chain_id: chain.chain_id(), nonce, ..transaction };
+    chain.send(sender.sign(transaction).expect("signed")).expect("taken");
+    chain.mine();
+}
+
 /// A block with a contract.
-fn deploy(chain: &Chain, artifact: &str, arguments: &[u8]) -> Address {
+pub(super) fn deploy(chain: &Chain, artifact: &str, arguments: &[u8]) -> Address {
     let deployer = chain.accounts().swap_remove(0);
     let artifact: Artifact = serde_json::from_str(artifact).expect("an artifact");
     let code = [artifact.bytecode.as_ref(), arguments].concat();
