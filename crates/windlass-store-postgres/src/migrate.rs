@@ -21,6 +21,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0003_vouched.sql"),
     include_str!("../migrations/0004_instance.sql"),
     include_str!("../migrations/0005_authenticated.sql"),
+    include_str!("../migrations/0006_table_view.sql"),
 ];
 
 /// The advisory lock of a migration: "windlass" as a number. Databases have their own.
