@@ -57,7 +57,7 @@ fn answer(connection: &Connection, sql: &str, max_rows: u32) -> Result<SqlRows, 
     if statement.parameter_count() > 0 {
         return Err(Failed::Refused("a statement has no parameters: write the values themselves"));
     }
-    let columns = statement.column_names().into_iter().map(original_name).collect();
+    let columns = statement.column_names().map(original_name).collect();
     let (rows, cut) = rows(&mut statement, max_rows)?;
     Ok(SqlRows { columns, rows, cut })
 }
