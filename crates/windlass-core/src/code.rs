@@ -65,6 +65,8 @@ codes! {
     DatabaseForeign = "W0114";
     /// A table of that name holds another event.
     TableConflict = "W0115";
+    /// A SQL statement was refused, or ran for too long.
+    StatementRefused = "W0116";
     /// The database answered with an error.
     DatabaseFailed = "W0199";
     /// An RPC endpoint cannot be reached.

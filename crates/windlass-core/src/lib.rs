@@ -12,6 +12,7 @@
 //! | [`index`] | what a user wants collected |
 //! | [`route`] | from a log to the tables it belongs to |
 //! | [`table`] | typed tables of events, and rows for them |
+//! | [`table_view`] | what the view of a table is called |
 //! | [`table_index`] | database indexes of a table's columns |
 //! | [`value_text`] | what stands in a column, as text and JSON |
 //! | [`row_query`] | questions to such a table |
@@ -32,6 +33,7 @@
 //! | [`payout`] | payouts: requests, states, risk, fees, their audit log, and the port to signers |
 //! | [`reader`] | the port to a chain |
 //! | [`retry`] | how often and how late to try again |
+//! | [`sql`] | SQL that a person writes, and the port that runs it |
 //! | [`commit`] | what a loop commits together: the transaction door |
 //! | [`error`] | what can go wrong in a store, and whether to try again |
 //! | [`code`] | the codes of user-facing errors |
@@ -62,9 +64,11 @@ pub mod reader;
 pub mod retry;
 pub mod route;
 pub mod row_query;
+pub mod sql;
 pub mod store;
 pub mod table;
 pub mod table_index;
 pub mod table_rules;
+pub mod table_view;
 pub mod time;
 pub mod value_text;

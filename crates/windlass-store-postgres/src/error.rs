@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 
 use deadpool_postgres::{HookError, PoolError, TimeoutType};
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{ErrorPosition, SqlState};
 use windlass_core::error::StoreError;
 
 use crate::connect::Place;
@@ -96,6 +96,30 @@ impl Fault {
         }
     }
 
+    /// The code of what the server answered to a statement; `None` where it did not answer.
+    pub(crate) fn answer_code(&self) -> Option<&str> {
+        match self {
+            Self::Postgres(error) => error.code().map(SqlState::code),
+            _ => None,
+        }
+    }
+
+    /// The server's words about a statement, with the place in it and the server's own hint.
+    pub(crate) fn words_about(&self, statement: &str) -> String {
+        let Self::Postgres(error) = self else { return self.to_string() };
+        let mut words = reason(error);
+        let Some(answer) = error.as_db_error() else { return words };
+        if let Some(ErrorPosition::Original(place)) = answer.position()
+            && let Some(near) = statement.get(place_in(statement, *place)..)
+        {
+            words.push_str(&format!(" at `{near:.20}`"));
+        }
+        if let Some(hint) = answer.hint() {
+            words.push_str(&format!(" ({hint})"));
+        }
+        words
+    }
+
     /// What the caller is told.
     pub(crate) fn explain(self, place: &Place) -> StoreError {
         match self {
@@ -136,6 +160,12 @@ fn connecting(error: &PoolError) -> Option<&tokio_postgres::Error> {
         PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => Some(error),
         _ => None,
     }
+}
+
+/// Where a character stands, counted from one, in bytes.
+fn place_in(text: &str, character: u32) -> usize {
+    let behind = character.saturating_sub(1) as usize;
+    text.char_indices().nth(behind).map_or(text.len(), |(place, _)| place)
 }
 
 fn is_lost(error: &tokio_postgres::Error) -> bool {

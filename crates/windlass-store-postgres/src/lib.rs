@@ -13,6 +13,7 @@
 //! | `claim`, `floor` | how a claim goes over lanes, and where it begins |
 //! | `lease`, `lane`, `job`, `range`, `cursor`, `outbox`, `event`, `state` | one noun each |
 //! | `table` | typed tables of events |
+//! | `sql` | statements that a person writes |
 //! | `pay` | what is kept of payouts |
 //! | `copy` | many rows at once |
 //! | `instance`, `proof` | which processes are alive, and how this one shows it |
@@ -43,6 +44,7 @@ mod pay;
 mod proof;
 mod range;
 mod row;
+mod sql;
 mod state;
 mod table;
 mod tls;
@@ -109,6 +111,10 @@ impl PostgresStore {
             store.check_schema().await?;
         } else {
             store.migrate(options.schema.as_deref()).await?;
+            if let Err(error) = store.make_views().await {
+                // They are for people; nothing else needs them, and the next opening tries again.
+                tracing::warn!(%error, "views of tables could not be made");
+            }
             if options.prove_alive {
                 // It is set once, here.
                 let _ = store.inner.proof.set(Proof::begin(session).await);

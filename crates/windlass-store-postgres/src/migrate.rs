@@ -21,7 +21,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0003_vouched.sql"),
     include_str!("../migrations/0004_instance.sql"),
     include_str!("../migrations/0005_authenticated.sql"),
-    include_str!("../migrations/0006_resent.sql"),
+    include_str!("../migrations/0006_table_view.sql"),
+    include_str!("../migrations/0007_resent.sql"),
 ];
 
 /// The advisory lock of a migration: "windlass" as a number. Databases have their own.

@@ -17,6 +17,7 @@
 //! | `job`, `job_list`, `dead` | jobs in lanes, listings, what was given up |
 //! | `lease`, `cursor`, `range`, `event`, `state` | one noun each |
 //! | `table` | typed tables of events |
+//! | `sql` | statements that a person writes |
 //! | `pay` | what is kept of payouts |
 //! | `outbox`, `deliver` | the outbox, from the writing and from the reading side |
 //! | `commit` | the transaction door |
@@ -41,6 +42,7 @@ mod pay;
 mod range;
 mod readers;
 mod row;
+mod sql;
 mod state;
 mod table;
 mod writer;
@@ -77,7 +79,12 @@ impl SqliteStore {
     /// Opens a database, creating and migrating it unless opened read-only.
     pub async fn open(options: SqliteOptions) -> StoreResult<Self> {
         let prove_alive = options.prove_alive && !options.read_only;
+        let is_read_only = options.read_only;
         let store = Self::start(options).await?;
+        if !is_read_only && let Err(error) = store.make_views().await {
+            // They are for people; nothing else needs them, and the next opening tries again.
+            tracing::warn!(%error, "views of tables could not be made");
+        }
         if prove_alive {
             store.register().await;
         }

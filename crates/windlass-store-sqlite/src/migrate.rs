@@ -12,7 +12,8 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0003_vouched.sql"),
     include_str!("../migrations/0004_instance.sql"),
     include_str!("../migrations/0005_authenticated.sql"),
-    include_str!("../migrations/0006_resent.sql"),
+    include_str!("../migrations/0006_table_view.sql"),
+    include_str!("../migrations/0007_resent.sql"),
 ];
 
 /// The schema version this binary works with.

@@ -37,6 +37,16 @@ impl Readers {
     }
 }
 
+impl Readers {
+    /// How another connection is opened; `None` where there can be one only.
+    pub(crate) fn options(&self) -> Option<&SqliteOptions> {
+        match self {
+            Self::Pool(pool) => Some(&pool.options),
+            Self::ThroughWriter => None,
+        }
+    }
+}
+
 impl Pool {
     /// Runs a closure within one snapshot of the database.
     pub(crate) async fn run<T: Send + 'static>(

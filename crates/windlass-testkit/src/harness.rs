@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use windlass_core::sql::SqlReader;
+use windlass_core::sql::lexer::Dialect;
 use windlass_core::store::Store;
 
 use crate::clock::ManualClock;
@@ -66,4 +68,20 @@ pub trait Harness: Send + Sync {
         drop(store);
         self.open().await
     }
+}
+
+/// A database that answers statements which a person writes.
+#[async_trait]
+pub trait SqlHarness: Harness {
+    /// Opens a handle to ask it, on the same database.
+    async fn open_sql(&self) -> Arc<dyn SqlReader>;
+
+    /// Whose SQL it speaks.
+    fn dialect(&self) -> Dialect;
+
+    /// Runs a statement as another program would, which may write.
+    async fn execute(&self, sql: &str);
+
+    /// The one number that a statement of another program returns.
+    async fn number(&self, sql: &str) -> i64;
 }

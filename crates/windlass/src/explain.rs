@@ -33,6 +33,7 @@ pages! {
     CommitUnsettled: "W0113",
     DatabaseForeign: "W0114",
     TableConflict: "W0115",
+    StatementRefused: "W0116",
     DatabaseFailed: "W0199",
     RpcUnreachable: "W0201",
     RpcWrongChain: "W0202",

@@ -7,6 +7,7 @@
 //! | `growth` | how many rows each table has, written last |
 //! | `question`, `read` | questions as SQL, and what is read |
 //! | `index` | indexes of columns |
+//! | `view` | views for people |
 //! | `param`, `exact` | values as parameters, and wide integers as NUMERIC |
 
 mod exact;
@@ -15,7 +16,8 @@ mod index;
 mod param;
 mod question;
 mod read;
-mod registry;
+pub(crate) mod registry;
+mod view;
 mod write;
 
 use std::sync::Arc;
@@ -90,6 +92,14 @@ impl Tables for PostgresStore {
 }
 
 impl PostgresStore {
+    /// Makes the views that are missing: of tables that an earlier version has made.
+    pub(crate) async fn make_views(&self) -> StoreResult<()> {
+        if self.read(&(), |tx, ()| Box::pin(view::is_any_missing(tx))).await? {
+            self.write(Durability::Full, &(), |tx, ()| Box::pin(view::make_missing(tx))).await?;
+        }
+        Ok(())
+    }
+
     /// Refuses an index of a column that cannot have one.
     async fn require_indexable(&self, table: &Identifier, column: &Identifier) -> StoreResult<()> {
         let spec = self.read(table, |tx, table| Box::pin(registry::require(tx, table))).await?;

@@ -19,6 +19,7 @@ use windlass_core::table::{Identifier, TableSpec};
 use windlass_core::table_rules::check_room;
 
 use super::param::column_type;
+use super::view;
 use crate::error::{Fault, Outcome};
 use crate::row::{damaged, get, unsigned};
 use crate::tx::Tx;
@@ -28,7 +29,7 @@ const HEAD: &str = "block_number BIGINT NOT NULL, log_index BIGINT NOT NULL, blo
                     block_timestamp BIGINT NOT NULL, transaction_hash BYTEA NOT NULL, address BYTEA NOT NULL";
 
 /// Against others who make or drop tables.
-const LOCK: &str = "LOCK TABLE event_table IN SHARE UPDATE EXCLUSIVE MODE";
+pub(super) const LOCK: &str = "LOCK TABLE event_table IN SHARE UPDATE EXCLUSIVE MODE";
 
 /// Whether all of the tables are there; refuses one whose name another has.
 pub(super) async fn all_known(tx: &Tx, tables: &[Arc<TableSpec>]) -> Outcome<bool> {
@@ -57,6 +58,7 @@ pub(super) async fn create(tx: &Tx, tables: &[Arc<TableSpec>]) -> Outcome<Vec<Id
     for table in &made {
         create_one(tx, table).await?;
     }
+    view::make_missing(tx).await?;
     Ok(made.iter().map(|table| table.name.clone()).collect())
 }
 
@@ -82,6 +84,7 @@ fn is_known(known: &BTreeMap<Identifier, TableSpec>, table: &TableSpec) -> Outco
 }
 
 async fn create_one(tx: &Tx, table: &TableSpec) -> Outcome<()> {
+    view::make_way(tx, &table.name).await?;
     let column = |(name, kind)| format!(", {name} {} NOT NULL", column_type(kind));
     let columns = table.columns.iter().map(|column| (column.name.quoted(), column.kind));
     let columns: String = columns.map(column).collect();
@@ -105,15 +108,27 @@ pub(super) async fn drop_table(tx: &Tx, name: &Identifier) -> Outcome<bool> {
     if find(tx, name).await?.is_none() {
         return Ok(false);
     }
+    view::drop_of(tx, name).await?;
     tx.batch(&format!("DROP TABLE IF EXISTS {}", name.quoted())).await?;
     tx.execute("DELETE FROM event_table WHERE name = $1", &[&name.as_str()]).await?;
+    // The name may be what another table's view is called.
+    view::make_missing(tx).await?;
     Ok(true)
 }
 
 /// Every table, by name.
 pub(super) async fn list(tx: &Tx) -> Outcome<Vec<TableInfo>> {
-    let rows = tx.query("SELECT spec, row_count FROM event_table ORDER BY name", &[]).await?;
-    let read = |row| Ok(TableInfo { spec: Arc::new(parse(get(row, 0)?)?), rows: unsigned(row, 1)? });
+    Ok(list_views(tx).await?.into_iter().map(|(table, _)| table).collect())
+}
+
+/// Every table with its view, by name.
+pub(crate) async fn list_views(tx: &Tx) -> Outcome<Vec<(TableInfo, Option<String>)>> {
+    let sql = "SELECT spec, row_count, view_name FROM event_table ORDER BY name";
+    let rows = tx.query(sql, &[]).await?;
+    let read = |row| {
+        let table = TableInfo { spec: Arc::new(parse(get(row, 0)?)?), rows: unsigned(row, 1)? };
+        Ok((table, get(row, 2)?))
+    };
     rows.iter().map(read).collect()
 }
 

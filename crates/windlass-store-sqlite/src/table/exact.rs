@@ -49,7 +49,7 @@ impl Exact {
 }
 
 /// The number that stands there, as two's complement with its sign; `None` for other bytes.
-pub(super) fn parse(bytes: &[u8]) -> Option<(U256, bool)> {
+pub(crate) fn parse(bytes: &[u8]) -> Option<(U256, bool)> {
     let (first, told) = bytes.split_first()?;
     let is_negative = *first < NOT_NEGATIVE;
     let len = if is_negative { NEGATIVE - first } else { first - NOT_NEGATIVE };

@@ -6,15 +6,19 @@
 //! | `write` | rows in and out, within a commit |
 //! | `question`, `read` | questions as SQL, and what is read |
 //! | `exact` | wide integers as bytes that sort as they do |
-//! | `sum` | totals beyond 64 bits |
+//! | `total`, `sum` | totals beyond 64 bits, and the function that gives them |
+//! | `view`, `decimal_sql` | views for other programs, and amounts as text in plain SQL |
 //! | `index` | indexes of columns |
 
-mod exact;
+mod decimal_sql;
+pub(crate) mod exact;
 mod index;
 mod question;
 mod read;
-mod registry;
+pub(crate) mod registry;
 mod sum;
+pub(crate) mod total;
+mod view;
 mod write;
 
 use std::sync::Arc;
@@ -27,9 +31,20 @@ use windlass_core::store::{TableInfo, Tables};
 use windlass_core::table::{EventRow, Identifier, TableSpec};
 
 pub(crate) use self::sum::register;
+pub(crate) use self::view::hex;
 pub(crate) use self::write::{erase, hex_list, insert, retract};
 
 use crate::SqliteStore;
+
+impl SqliteStore {
+    /// Makes the views that are missing: of tables that an earlier version has made.
+    pub(crate) async fn make_views(&self) -> StoreResult<()> {
+        if self.read(view::is_any_missing).await? {
+            self.write(Durability::Full, view::make_missing).await?;
+        }
+        Ok(())
+    }
+}
 
 #[async_trait]
 impl Tables for SqliteStore {

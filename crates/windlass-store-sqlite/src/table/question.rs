@@ -123,7 +123,12 @@ mod tests {
     /// A table with a row in each of many blocks.
     fn filled(table: &Arc<TableSpec>) -> Connection {
         let connection = Connection::open_in_memory().expect("a database");
-        connection.execute_batch(include_str!("../../migrations/0001_foundation.sql")).expect("the schema");
+        for step in [
+            include_str!("../../migrations/0001_foundation.sql"),
+            include_str!("../../migrations/0006_table_view.sql"),
+        ] {
+            connection.execute_batch(step).expect("the schema");
+        }
         sum::register(&connection).expect("the function");
         let instances = crate::instance::Instances::default();
         let tx = Tx::new(&connection, Timestamp::from_ms(0), &instances);

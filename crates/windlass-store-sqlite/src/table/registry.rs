@@ -10,6 +10,7 @@ use windlass_core::store::TableInfo;
 use windlass_core::table::{Column, ColumnKind, Identifier, TableSpec};
 use windlass_core::table_rules::check_room;
 
+use super::view;
 use crate::error::Translate;
 use crate::row::{get, name, unsigned};
 use crate::writer::Tx;
@@ -27,6 +28,7 @@ pub(super) fn create(tx: &Tx<'_>, tables: &[Arc<TableSpec>]) -> StoreResult<Vec<
             made.push(table.name.clone());
         }
     }
+    view::make_missing(tx)?;
     Ok(made)
 }
 
@@ -41,6 +43,7 @@ pub(super) fn is_known(tx: &Tx<'_>, table: &TableSpec) -> StoreResult<bool> {
 }
 
 fn create_one(tx: &Tx<'_>, table: &TableSpec) -> StoreResult<()> {
+    view::make_way(tx, &table.name)?;
     let exists = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)";
     if tx.prepare(exists)?.query_row([table.name.as_str()], |row| row.get(0)).translate()? {
         return Err(table.conflict("something else"));
@@ -75,21 +78,29 @@ fn definition(column: &Column) -> String {
 
 /// Takes a table away; `false` when there was none.
 pub(super) fn drop_table(tx: &Tx<'_>, name: &Identifier) -> StoreResult<bool> {
+    view::drop_of(tx, name)?;
     if tx.execute("DELETE FROM event_table WHERE name = ?1", [name.as_str()])? == 0 {
         return Ok(false);
     }
     tx.execute(&format!("DROP TABLE {}", name.quoted()), [])?;
+    // The name may be what another table's view is called.
+    view::make_missing(tx)?;
     Ok(true)
 }
 
 /// Every table, by name.
 pub(super) fn list(tx: &Tx<'_>) -> StoreResult<Vec<TableInfo>> {
-    let mut statement = tx.prepare("SELECT spec, row_count FROM event_table ORDER BY name")?;
+    Ok(list_views(tx)?.into_iter().map(|(table, _)| table).collect())
+}
+
+/// Every table with its view, by name.
+pub(crate) fn list_views(tx: &Tx<'_>) -> StoreResult<Vec<(TableInfo, Option<String>)>> {
+    let mut statement = tx.prepare("SELECT spec, row_count, view_name FROM event_table ORDER BY name")?;
     let mut rows = statement.query([]).translate()?;
     let mut tables = Vec::new();
     while let Some(row) = rows.next().translate()? {
         let spec: String = get(row, 0)?;
-        tables.push(TableInfo { spec: Arc::new(parse(&spec)?), rows: unsigned(row, 1)? });
+        tables.push((TableInfo { spec: Arc::new(parse(&spec)?), rows: unsigned(row, 1)? }, get(row, 2)?));
     }
     Ok(tables)
 }

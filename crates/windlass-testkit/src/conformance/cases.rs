@@ -339,6 +339,39 @@ macro_rules! conformance_of_instances {
     };
 }
 
+/// Makes a test of every case of statements that a person writes.
+#[macro_export]
+macro_rules! conformance_of_sql {
+    ($harness:expr) => {
+        $crate::conformance_tests! { $harness;
+            sql {
+                sums_are_exact_beyond_256_bits
+                averages_are_exact_and_the_same_everywhere
+                amounts_compare_and_sort_as_numbers
+                sums_compare_and_sort_as_numbers
+                windows_are_exact_too
+                values_that_are_missing_are_skipped
+                bytes_are_lower_case_text_and_are_found_in_any_case
+                rows_are_cut_at_the_limit
+            }
+            sql_views {
+                a_table_has_its_view_as_long_as_it_is_there
+                a_table_takes_the_name_of_a_view_and_gives_it_back
+                what_a_user_has_made_is_left_alone
+                tables_of_an_earlier_version_get_their_views
+            }
+            sql_guard {
+                only_tables_of_events_are_read
+                nothing_is_written_or_changed
+                functions_that_leave_the_statement_are_refused
+                what_the_database_refuses_is_told_in_its_words
+                a_statement_without_end_is_stopped
+                rows_are_written_while_a_statement_runs
+            }
+        }
+    };
+}
+
 /// The tests themselves.
 #[doc(hidden)]
 #[macro_export]

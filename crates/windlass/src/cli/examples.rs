@@ -42,6 +42,13 @@ const EXAMPLES: &[Examples] = &[
             "windlass export fees --from 2025-11-01 --to 2025-12-01 > november.csv",
         ],
     ),
+    (
+        "sql",
+        &[
+            "windlass sql --tables",
+            "windlass sql 'SELECT token, sum(integrator_fee) AS total FROM fees_fees_collected GROUP BY token ORDER BY total DESC'",
+        ],
+    ),
     ("audit", &["windlass audit", "windlass audit --chain polygon --from 78600000 --to 78700000 --repair"]),
     ("payout", &["windlass payout list", "windlass payout show 019a9c1e-6f00-7d3a-8f0e-5b7c2a9d4e10"]),
     (

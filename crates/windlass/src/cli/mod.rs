@@ -23,6 +23,7 @@ mod payout;
 mod risk;
 mod run;
 mod signer;
+mod sql;
 mod status;
 mod vault;
 mod version;
@@ -66,6 +67,8 @@ enum Command {
     Index(index::Args),
     /// Write what was collected to a file
     Export(export::Args),
+    /// Run one SQL statement over what was collected
+    Sql(sql::Args),
     /// Prove that what was collected is what the chain has
     Audit(audit::Args),
     /// Ask for payouts, approve them, look at them
@@ -124,6 +127,7 @@ impl Cli {
             Command::Status(args) => status::run(args, &global).await,
             Command::Index(args) => index::run(args, &global).await,
             Command::Export(args) => export::run(args, &global).await,
+            Command::Sql(args) => sql::run(args, &global).await,
             Command::Audit(args) => audit::run(args, &global).await,
             Command::Payout(args) => payout::run(args, &global).await,
             Command::Pay(args) => pay::run(args, &global).await,

@@ -1,10 +1,12 @@
 //! From `database.url` to an open store.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use windlass_core::code::Code;
+use windlass_core::sql::SqlReader;
+use windlass_core::sql::lexer::Dialect;
 use windlass_core::store::Store;
 use windlass_store_postgres::{PostgresOptions, PostgresStore};
 use windlass_store_sqlite::{SqliteOptions, SqliteStore};
@@ -57,30 +59,62 @@ pub(crate) async fn open_for_api(
 /// Opens the configured store.
 pub(crate) async fn open(database: &Database, access: Access) -> Result<Arc<dyn Store>, Failure> {
     match locate(database)? {
+        Location::Sqlite(path) => Ok(Arc::new(open_sqlite(path, access).await?)),
+        Location::Postgres(url) => Ok(Arc::new(open_postgres(&url, access).await?)),
+    }
+}
+
+/// A store that answers statements, and cannot be written to.
+pub(crate) struct SqlStore {
+    pub(crate) reader: Arc<dyn SqlReader>,
+    /// Whose SQL it speaks.
+    pub(crate) dialect: Dialect,
+    store: Arc<dyn Store>,
+}
+
+impl SqlStore {
+    pub(crate) async fn close(&self) {
+        self.store.close().await;
+    }
+}
+
+/// Opens the configured store for statements.
+pub(crate) async fn open_sql(database: &Database) -> Result<SqlStore, Failure> {
+    match locate(database)? {
         Location::Sqlite(path) => {
-            let options = SqliteOptions {
-                read_only: access == Access::Look,
-                prove_alive: access.may_hold_leases(),
-                ..SqliteOptions::file(path.clone())
-            };
-            // Told apart before SQLite is asked: its own words do not say so.
-            if path.is_dir() {
-                return Err(folder(&path));
-            }
-            if access != Access::Work && !path.exists() {
-                return Err(absent(&path));
-            }
-            Ok(Arc::new(SqliteStore::open(options).await?))
+            let store = Arc::new(open_sqlite(path, Access::Look).await?);
+            Ok(SqlStore { reader: store.clone(), dialect: Dialect::Sqlite, store })
         }
         Location::Postgres(url) => {
-            let options = PostgresOptions {
-                read_only: access == Access::Look,
-                prove_alive: access.may_hold_leases(),
-                ..PostgresOptions::new(url.expose_secret())
-            };
-            Ok(Arc::new(PostgresStore::open(options).await?))
+            let store = Arc::new(open_postgres(&url, Access::Look).await?);
+            Ok(SqlStore { reader: store.clone(), dialect: Dialect::Postgres, store })
         }
     }
+}
+
+async fn open_sqlite(path: PathBuf, access: Access) -> Result<SqliteStore, Failure> {
+    // Told apart before SQLite is asked: its own words do not say so.
+    if path.is_dir() {
+        return Err(folder(&path));
+    }
+    if access != Access::Work && !path.exists() {
+        return Err(absent(&path));
+    }
+    let options = SqliteOptions {
+        read_only: access == Access::Look,
+        prove_alive: access.may_hold_leases(),
+        ..SqliteOptions::file(path)
+    };
+    Ok(SqliteStore::open(options).await?)
+}
+
+async fn open_postgres(url: &SecretString, access: Access) -> Result<PostgresStore, Failure> {
+    let options = PostgresOptions {
+        read_only: access == Access::Look,
+        prove_alive: access.may_hold_leases(),
+        ..PostgresOptions::new(url.expose_secret())
+    };
+    Ok(PostgresStore::open(options).await?)
 }
 
 /// Where the database is, its secret read.

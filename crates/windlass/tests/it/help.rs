@@ -23,6 +23,7 @@ fn every_command_has_help() {
         "index drop",
         "index rewind",
         "export",
+        "sql",
         "audit",
         "payout",
         "payout create",

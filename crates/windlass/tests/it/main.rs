@@ -14,6 +14,7 @@ mod help;
 mod init;
 mod jobs;
 mod pay;
+mod sql;
 mod usage;
 mod vault;
 mod version;
