@@ -222,7 +222,7 @@ impl Page {
             writes.push(Write::Publish(self.messages));
         }
         if !self.entries.is_empty() {
-            writes.push(Write::Pay(PayWrite::Audit { key: self.clerk.key, entries: self.entries }));
+            writes.push(Write::Pay(PayWrite::audit(self.clerk.key, self.entries)));
         }
         Commit::of(writes)
     }

@@ -14,6 +14,7 @@ use windlass_core::payout::audit::AuditHead;
 use windlass_core::payout::day::UtcDay;
 use windlass_core::store::Store;
 
+use super::ledger::Ledger;
 use crate::pace::{Paced, step_until};
 
 /// How often it looks whether a day has begun.
@@ -25,6 +26,7 @@ const TROUBLE_PAUSE: Duration = Duration::from_secs(5);
 
 /// Publishes the audit log's head. Any number of processes may run it.
 pub struct HeadPublisher {
+    ledger: Arc<Ledger>,
     store: Arc<dyn Store>,
     owner: Owner,
     lease: LeaseName,
@@ -34,9 +36,10 @@ pub struct HeadPublisher {
 
 impl HeadPublisher {
     /// A publisher that has not begun.
-    pub fn new(store: Arc<dyn Store>, owner: Owner) -> Result<Self, NameError> {
+    pub fn new(ledger: Arc<Ledger>, owner: Owner) -> Result<Self, NameError> {
         Ok(Self {
-            store,
+            store: Arc::clone(ledger.store()),
+            ledger,
             owner,
             lease: LeaseName::new("pay/audit/head")?,
             partition: Partition::new("pay/audit")?,
@@ -68,7 +71,8 @@ impl HeadPublisher {
         today: String,
         lease: &windlass_core::lease::Lease,
     ) -> StoreResult<Option<AuditHead>> {
-        let head = self.store.audit_head().await?;
+        // Only the end of a log that was followed there is published.
+        let head = self.ledger.check_log().await?;
         // Looked at again under the lease: another may have been quicker.
         if head.seq == 0 || self.store.state(&self.published).await?.as_ref() == Some(&today) {
             return Ok(None);

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 use tokio_postgres::Row;
+use windlass_core::error::StoreError;
 use windlass_core::payout::audit::{AuditEntry, AuditHead, AuditKey, AuditRow};
+use windlass_core::payout::ledger::{MAX_TAIL, check_tail};
 use windlass_core::payout::store::{AuditQuery, MAX_PAYOUT_PAGE};
 
 use super::put_rows;
@@ -17,13 +19,25 @@ const INSERT: &str = "INSERT INTO audit (seq, at_ms, actor, action, subject, det
          subject text, detail text, mac text, rows text) ORDER BY seq";
 
 /// Chains entries to the log's end.
-pub(super) async fn append(tx: &Tx, key: &AuditKey, entries: &[AuditEntry]) -> Outcome<()> {
+pub(super) async fn append(
+    tx: &Tx,
+    key: &AuditKey,
+    entries: &[AuditEntry],
+    followed: Option<AuditHead>,
+) -> Outcome<()> {
     if entries.is_empty() {
         return Ok(());
     }
     let sql = "SELECT seq, mac, windlass_now($1) FROM audit_head FOR UPDATE";
     let row = tx.query_one(sql, &[&tx.now_ms]).await?;
     let (mut head, at) = (read_head(&row)?, timestamp(&row, 2)?);
+    if let Some(followed) = followed.filter(|followed| *followed != head) {
+        let tail = rows(tx, (followed.seq - 1).max(0), i64::from(MAX_TAIL) + 1).await?;
+        if tail.len() > MAX_TAIL as usize {
+            return Err(StoreError::Stale("the audit log".to_owned()).into());
+        }
+        check_tail(key, followed, head, &tail, entries)?;
+    }
     let mut rows = Vec::with_capacity(entries.len());
     for entry in entries {
         let row = key.row(head, at, entry.clone());
@@ -52,11 +66,7 @@ pub(super) async fn head(tx: &Tx) -> Outcome<AuditHead> {
 pub(super) async fn list(tx: &Tx, query: &AuditQuery) -> Outcome<Vec<AuditRow>> {
     let limit = i64::from(query.limit.min(MAX_PAYOUT_PAGE));
     let rows = match &query.subject {
-        None => {
-            let sql = "SELECT seq, at_ms, actor, action, subject, detail, mac, rows FROM audit \
-                       WHERE seq > $1 ORDER BY seq LIMIT $2";
-            tx.query(sql, &[&query.after, &limit]).await?
-        }
+        None => return rows(tx, query.after, limit).await,
         Some(subject) => {
             let sql = "SELECT seq, at_ms, actor, action, subject, detail, mac, rows FROM audit \
                        WHERE subject = $3 AND seq > $1 ORDER BY seq LIMIT $2";
@@ -64,6 +74,12 @@ pub(super) async fn list(tx: &Tx, query: &AuditQuery) -> Outcome<Vec<AuditRow>> 
         }
     };
     rows.iter().map(read).collect()
+}
+
+async fn rows(tx: &Tx, after: i64, limit: i64) -> Outcome<Vec<AuditRow>> {
+    let sql = "SELECT seq, at_ms, actor, action, subject, detail, mac, rows FROM audit \
+               WHERE seq > $1 ORDER BY seq LIMIT $2";
+    tx.query(sql, &[&after, &limit]).await?.iter().map(read).collect()
 }
 
 fn read_head(row: &Row) -> Outcome<AuditHead> {

@@ -40,7 +40,7 @@ pub(crate) async fn write(tx: &Tx, write: &PayWrite) -> Outcome<Written> {
         PayWrite::Attempts(attempts) => intent::put_attempts(tx, attempts).await?,
         PayWrite::Signer(signer) => signer::put(tx, signer).await?,
         PayWrite::ApiKey(key) => access::put(tx, key).await?,
-        PayWrite::Audit { key, entries } => audit::append(tx, key, entries).await?,
+        PayWrite::Audit { key, entries, followed } => audit::append(tx, key, entries, *followed).await?,
     }
     Ok(Written::Done)
 }

@@ -1,8 +1,9 @@
 //! The audit log. There is one writer, so the last row is the head.
 
 use rusqlite::Row;
-use windlass_core::error::StoreResult;
+use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::payout::audit::{AuditEntry, AuditHead, AuditKey, AuditRow};
+use windlass_core::payout::ledger::{MAX_TAIL, check_tail};
 use windlass_core::payout::store::{AuditQuery, MAX_PAYOUT_PAGE};
 
 use super::put_one;
@@ -11,8 +12,20 @@ use crate::row::{get, hash, timestamp};
 use crate::writer::Tx;
 
 /// Chains entries to the log's end.
-pub(super) fn append(tx: &Tx<'_>, key: &AuditKey, entries: &[AuditEntry]) -> StoreResult<()> {
+pub(super) fn append(
+    tx: &Tx<'_>,
+    key: &AuditKey,
+    entries: &[AuditEntry],
+    followed: Option<AuditHead>,
+) -> StoreResult<()> {
     let mut head = head(tx)?;
+    if let Some(followed) = followed.filter(|followed| *followed != head) {
+        let tail = rows(tx, None, (followed.seq - 1).max(0), MAX_TAIL + 1)?;
+        if tail.len() > MAX_TAIL as usize {
+            return Err(StoreError::Stale("the audit log".to_owned()));
+        }
+        check_tail(key, followed, head, &tail, entries)?;
+    }
     for entry in entries {
         let row = key.row(head, tx.now, entry.clone());
         head = AuditHead::of(&row);
@@ -46,13 +59,16 @@ pub(super) fn head(tx: &Tx<'_>) -> StoreResult<AuditHead> {
 }
 
 pub(super) fn list(tx: &Tx<'_>, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {
-    let of_subject = if query.subject.is_some() { "subject = ?3" } else { "?3 IS NULL" };
+    rows(tx, query.subject.as_deref(), query.after, query.limit.min(MAX_PAYOUT_PAGE))
+}
+
+fn rows(tx: &Tx<'_>, subject: Option<&str>, after: i64, limit: u32) -> StoreResult<Vec<AuditRow>> {
+    let of_subject = if subject.is_some() { "subject = ?3" } else { "?3 IS NULL" };
     let mut statement = tx.prepare(&format!(
         "SELECT seq, at_ms, actor, action, subject, detail, mac, rows FROM audit \
          WHERE seq > ?1 AND {of_subject} ORDER BY seq LIMIT ?2"
     ))?;
-    let limit = query.limit.min(MAX_PAYOUT_PAGE);
-    let mut rows = statement.query((query.after, limit, query.subject.as_deref())).translate()?;
+    let mut rows = statement.query((after, limit, subject)).translate()?;
     let mut entries = Vec::new();
     while let Some(row) = rows.next().translate()? {
         entries.push(read(row)?);

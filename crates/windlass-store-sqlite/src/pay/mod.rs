@@ -42,7 +42,7 @@ pub(crate) fn write(tx: &Tx<'_>, write: &PayWrite) -> StoreResult<Written> {
         }
         PayWrite::Signer(signer) => signer::put(tx, signer)?,
         PayWrite::ApiKey(key) => access::put(tx, key)?,
-        PayWrite::Audit { key, entries } => audit::append(tx, key, entries)?,
+        PayWrite::Audit { key, entries, followed } => audit::append(tx, key, entries, *followed)?,
     }
     Ok(Written::Done)
 }

@@ -15,15 +15,12 @@ pub async fn the_audit_log_is_one_chain(harness: &dyn Harness) {
     let store = harness.open().await;
     assert_eq!(store.audit_head().await.well(), AuditHead::default());
     let entries = vec![audit_entry("a", "p1"), audit_entry("b", "p2")];
-    pay(&*store, vec![PayWrite::Audit { key: AUDIT_KEY, entries }]).await.well();
+    pay(&*store, vec![PayWrite::audit(AUDIT_KEY, entries)]).await.well();
     let entries = vec![audit_entry("c", "p1")];
-    let failing = vec![
-        PayWrite::Audit { key: AUDIT_KEY, entries: entries.clone() },
-        PayWrite::Payouts(vec![approved(1)]),
-    ];
+    let failing = vec![PayWrite::audit(AUDIT_KEY, entries.clone()), PayWrite::Payouts(vec![approved(1)])];
     refused!(pay(&*store, failing).await, StoreError::Stale(_));
     let store = harness.restart(store).await;
-    pay(&*store, vec![PayWrite::Audit { key: AUDIT_KEY, entries }]).await.well();
+    pay(&*store, vec![PayWrite::audit(AUDIT_KEY, entries)]).await.well();
     let query = |subject: Option<&str>, after, limit| AuditQuery {
         subject: subject.map(str::to_owned),
         after,
@@ -46,7 +43,7 @@ pub async fn entries_written_at_once_are_one_chain(harness: &dyn Harness) {
         tokio::spawn(async move {
             for _ in 0..5 {
                 let entries = vec![audit_entry("a", "p"), audit_entry("b", "p")];
-                pay(&*store, vec![PayWrite::Audit { key: AUDIT_KEY, entries }]).await.well();
+                pay(&*store, vec![PayWrite::audit(AUDIT_KEY, entries)]).await.well();
             }
         })
     });

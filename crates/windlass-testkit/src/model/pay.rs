@@ -8,6 +8,7 @@ use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::payout::audit::{AuditEntry, AuditHead, AuditKey, AuditRow};
 use windlass_core::payout::ledger::{
     ApiKey, Approval, Attempt, Budget, BudgetKey, Intent, IntentId, IntentState, PayWrite, Payout, SignerRow,
+    check_tail,
 };
 use windlass_core::payout::request::{PayoutId, VaultRef};
 use windlass_core::payout::state::PayoutState;
@@ -40,7 +41,7 @@ impl Model {
             PayWrite::Attempts(rows) => rows.iter().try_for_each(|row| ledger.put_attempt(row))?,
             PayWrite::Signer(row) => ledger.put_signer(row)?,
             PayWrite::ApiKey(row) => ledger.put_key(row)?,
-            PayWrite::Audit { key, entries } => ledger.append(key, entries, now),
+            PayWrite::Audit { key, entries, followed } => ledger.append(key, entries, *followed, now)?,
         }
         Ok(Written::Done)
     }
@@ -228,11 +229,23 @@ impl Ledger {
         Ok(())
     }
 
-    fn append(&mut self, key: &AuditKey, entries: &[AuditEntry], now: Timestamp) {
+    fn append(
+        &mut self,
+        key: &AuditKey,
+        entries: &[AuditEntry],
+        followed: Option<AuditHead>,
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        if let Some(followed) = followed {
+            let before = usize::try_from(followed.seq - 1).unwrap_or(0);
+            let tail = self.audit.get(before..).unwrap_or_default();
+            check_tail(key, followed, self.audit_head(), tail, entries)?;
+        }
         for entry in entries {
             let row = key.row(self.audit_head(), now, entry.clone());
             self.audit.push(row);
         }
+        Ok(())
     }
 
     pub(crate) fn payouts(&self, wanted: impl Fn(&Payout) -> bool) -> Vec<Payout> {

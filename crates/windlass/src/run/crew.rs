@@ -37,8 +37,9 @@ use crate::pay::tokens::Tokens;
 /// Everything that runs.
 pub(super) struct Crew {
     pub(super) store: Arc<dyn Store>,
-    /// What is kept of payouts, where this process has the key of the audit log.
-    ledger: Option<Arc<Ledger>>,
+    /// What is kept of payouts, where this process has the key of the audit log: through the
+    /// store's connections, and through those of the API where it has its own.
+    ledgers: Vec<Arc<Ledger>>,
     /// What ended the process because it must be mended.
     pub(super) refusal: Refusal,
     chains: Vec<ChainCrew>,
@@ -84,6 +85,9 @@ impl Crew {
             _ => ledger.clone(),
         };
         let mut pay_watcher = pay_watcher(config, &store, ledger.iter().chain(&served_ledger)).await?;
+        let own_ledger =
+            served_ledger.clone().filter(|served| !ledger.iter().any(|own| Arc::ptr_eq(own, served)));
+        let ledgers = ledger.iter().cloned().chain(own_ledger).collect();
         let api = match (&watcher, served) {
             (Some(watcher), Some(served)) => {
                 let told = Told::new(watcher.subscribe(), collected.clone());
@@ -113,7 +117,7 @@ impl Crew {
         let indexes = indexes.map(|(name, index)| (name.identifier().clone(), index.index.clone())).collect();
         Ok(Self {
             store,
-            ledger,
+            ledgers,
             refusal,
             chains,
             pay,
@@ -167,7 +171,7 @@ impl Crew {
         if let Some(pay) = self.pay {
             pay.start(supervisor);
         }
-        if let Some(ledger) = self.ledger {
+        for ledger in self.ledgers {
             let check = LedgerCheck::new(ledger);
             supervisor.spawn("ledger against the audit log", |shutdown| async move {
                 Ok(check.run(shutdown).await?)

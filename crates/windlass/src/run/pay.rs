@@ -85,7 +85,7 @@ impl PayCrew {
         log_key::check(&*store, &paying.audit_key).await?;
         let owner = format!("pay-{}-{:08x}", std::process::id(), rand::random::<u32>());
         let owner = Owner::new(owner).map_err(unnamed)?;
-        let payer = paying.payer(config, ledger, owner.clone()).await?;
+        let payer = paying.payer(config, ledger.clone(), owner.clone()).await?;
         if payer.signers().is_empty() {
             return Err(Failure::coded(
                 Code::SignerUnusable,
@@ -93,7 +93,7 @@ impl PayCrew {
             )
             .hint("name one, or leave paying to other processes: --role collect,api,upkeep"));
         }
-        let publisher = HeadPublisher::new(store, owner).map_err(unnamed)?;
+        let publisher = HeadPublisher::new(ledger, owner).map_err(unnamed)?;
         let vault = format!("{} on {}", paying.options.vault.address, paying.endpoints.name);
         Ok(Self { payer, publisher, vault })
     }

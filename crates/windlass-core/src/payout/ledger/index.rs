@@ -4,7 +4,7 @@
 //! on the way, and every entry is held against the one before. What is not in it has ended,
 //! or was never written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::fmt;
 
 use hmac::Mac;
@@ -24,12 +24,42 @@ pub const MAX_CHECKPOINT_BYTES: usize = 64 << 20;
 /// For how many days behind the newest a day's sum is watched. Older ones decide nothing.
 const WATCHED_DAYS: i64 = 1;
 
+/// Of so many rows that have ended it is known at which version, so that none of them is written
+/// again by a process that has read it before.
+const MAX_ENDED: usize = 100_000;
+
+/// So many versions that were named last are known by their codes.
+const MAX_RECENT: usize = 200_000;
+
 /// The newest version of every open row.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct LedgerIndex {
     head: AuditHead,
     rows: BTreeMap<RowId, (i64, B256)>,
     newest_day: i64,
+    ended: EndedRows,
+    recent: RecentCodes,
+}
+
+/// The last versions of the rows that have ended last. Not part of a checkpoint: whoever begins
+/// with one has read no row before.
+#[derive(Debug, Clone, Default)]
+struct EndedRows {
+    versions: BTreeMap<RowId, i64>,
+    order: VecDeque<RowId>,
+}
+
+impl EndedRows {
+    fn insert(&mut self, row: RowId, version: i64) {
+        if self.versions.insert(row.clone(), version).is_none() {
+            self.order.push_back(row);
+        }
+        while self.order.len() > MAX_ENDED {
+            if let Some(first) = self.order.pop_front() {
+                self.versions.remove(&first);
+            }
+        }
+    }
 }
 
 /// How a row stands to what the audit log names last of it.
@@ -127,6 +157,26 @@ impl fmt::Display for RowId {
     }
 }
 
+/// The codes of the versions that were named last. Not part of a checkpoint either.
+#[derive(Debug, Clone, Default)]
+struct RecentCodes {
+    known: HashSet<B256>,
+    order: VecDeque<B256>,
+}
+
+impl RecentCodes {
+    fn insert(&mut self, code: B256) {
+        if self.known.insert(code) {
+            self.order.push_back(code);
+        }
+        if self.order.len() > MAX_RECENT
+            && let Some(first) = self.order.pop_front()
+        {
+            self.known.remove(&first);
+        }
+    }
+}
+
 /// A checkpoint as it is kept.
 #[derive(Serialize, Deserialize)]
 struct Checkpoint {
@@ -179,6 +229,18 @@ impl LedgerIndex {
         }
     }
 
+    /// The version of a row that the log names last: of an open one, and of one that has ended not
+    /// long ago.
+    pub fn last_version(&self, row: &RowId) -> Option<i64> {
+        let open = self.rows.get(row).map(|(version, _)| *version);
+        open.or_else(|| self.ended.versions.get(row).copied())
+    }
+
+    /// Whether the log has named this very version not long ago, as far as it was followed.
+    pub fn has_named(&self, version: &RowVersion) -> bool {
+        self.recent.known.contains(&version.mac)
+    }
+
     /// Whether a row decides nothing any more, so that it need not be named.
     pub fn is_past(&self, row: &impl LedgerRow) -> bool {
         match row.row_id() {
@@ -199,6 +261,7 @@ impl LedgerIndex {
     }
 
     fn take(&mut self, RowVersion { row, version, mac, is_open }: RowVersion) {
+        self.recent.insert(mac);
         match &row {
             RowId::Payout(id) if !is_open => {
                 let approvals: Vec<RowId> = self.approvals(*id).cloned().collect();
@@ -217,6 +280,7 @@ impl LedgerIndex {
             self.rows.insert(row, (version, mac));
         } else {
             self.rows.remove(&row);
+            self.ended.insert(row, version);
         }
     }
 
@@ -237,7 +301,7 @@ impl LedgerIndex {
         over_checkpoint(key, text).verify_slice(mac.as_slice()).ok()?;
         let Checkpoint { head, rows, newest_day } = serde_json::from_str(text).ok()?;
         let rows = rows.into_iter().map(|(id, version, mac)| (id, (version, mac))).collect();
-        Some(Self { head, rows, newest_day })
+        Some(Self { head, rows, newest_day, ..Self::default() })
     }
 }
 

@@ -12,6 +12,7 @@ mod intent;
 mod payout;
 mod row;
 mod signer;
+mod tail;
 mod write;
 
 pub use access::{ApiKey, ApiKeyName, DEVELOPMENT, Role};
@@ -22,4 +23,5 @@ pub use intent::{Attempt, Inclusion, Intent, IntentId, IntentState};
 pub use payout::{Hold, IllegalMove, MAX_REASON_BYTES, Payout};
 pub use row::{Fields, LedgerRow, RowId, RowVersion};
 pub use signer::SignerRow;
+pub use tail::{MAX_TAIL, check_tail};
 pub use write::PayWrite;

@@ -1,7 +1,7 @@
 //! What of payouts is written in a commit.
 
 use super::{ApiKey, Approval, Attempt, Budget, Intent, Payout, SignerRow};
-use crate::payout::audit::{AuditEntry, AuditKey};
+use crate::payout::audit::{AuditEntry, AuditHead, AuditKey};
 
 /// One write of a commit that concerns payouts. Rows with a version are made at 1 and
 /// replaced by the next; [`StoreError::Stale`](crate::error::StoreError::Stale) where a
@@ -28,10 +28,17 @@ pub enum PayWrite {
         key: AuditKey,
         /// What was done, in order.
         entries: Vec<AuditEntry>,
+        /// Up to which entry the writer has followed the log: see [`check_tail`](super::check_tail).
+        followed: Option<AuditHead>,
     },
 }
 
 impl PayWrite {
+    /// Entries of the audit log by a writer that has not followed it.
+    pub const fn audit(key: AuditKey, entries: Vec<AuditEntry>) -> Self {
+        Self::Audit { key, entries, followed: None }
+    }
+
     /// How many rows it has.
     pub fn rows(&self) -> usize {
         match self {

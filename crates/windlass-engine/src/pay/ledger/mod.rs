@@ -7,36 +7,36 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | this | following the log, and whether a row is what it names |
+//! | this | whether a row is what the log names |
+//! | `follow` | following the log, and holding it against the file outside the database |
 //! | `checkpoint` | from where the log is followed at the next start |
-//! | `naming` | what is written |
+//! | `commit` | what is written, and what has to hold of the log then |
+//! | `naming` | which rows an entry of the log names |
 //! | `rows` | what is read |
 //! | `signed` | signed forms of transactions |
 
 mod checkpoint;
+mod commit;
+mod follow;
 mod naming;
 mod rows;
 mod signed;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::future::Future;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::{Mutex as AsyncMutex, MutexGuard};
+use tokio::sync::Mutex as AsyncMutex;
 use windlass_core::chain::B256;
-use windlass_core::commit::Commit;
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::payout::audit::{AuditFault, AuditHead, AuditKey};
 use windlass_core::payout::ledger::{
     ApiKey, Forgery, ForgeryKind, IntentId, LedgerIndex, LedgerRow, Payout, RowId, RowStanding,
 };
 use windlass_core::payout::request::PayoutId;
-use windlass_core::payout::store::{AuditQuery, MAX_PAYOUT_PAGE};
 use windlass_core::store::Store;
 
-use self::checkpoint::checkpoint_key;
-use self::naming::authenticate;
 use super::head_file::HeadFile;
 
 /// Rows that were refused, by table and by what is wrong with them.
@@ -52,6 +52,8 @@ pub struct Ledger {
     /// What is wrong with the log itself, as it was last followed.
     fault: Mutex<Option<AuditFault>>,
     head_file: Option<HeadFile>,
+    /// Whose turn it is to write the file, among the tasks of this process.
+    head_turn: AsyncMutex<()>,
     /// How often following was begun, for whoever waits for it.
     rounds: AtomicU64,
     /// Signed forms whose signer is known, by what they hash to.
@@ -67,6 +69,8 @@ struct Followed {
     checkpoint: Option<i64>,
     /// How often it was begun.
     rounds: u64,
+    /// The entry that the file outside the database names, as far as it was held against the log.
+    kept: Option<AuditHead>,
 }
 
 /// Rows that were read: those that can be used, and what was refused.
@@ -106,6 +110,7 @@ impl Ledger {
             refused: Mutex::default(),
             fault: Mutex::default(),
             head_file,
+            head_turn: AsyncMutex::default(),
             rounds: AtomicU64::new(0),
             signed: Mutex::default(),
         })
@@ -142,109 +147,6 @@ impl Ledger {
         refused.iter().map(|(row, kind)| Forgery { row: row.clone(), kind: *kind }).collect()
     }
 
-    /// Commits rows with their codes, named in the audit log.
-    pub async fn commit(&self, mut commit: Commit) -> StoreResult<()> {
-        authenticate(&self.key, &mut commit.writes);
-        self.know_signed(&commit);
-        self.store.commit(commit).await?;
-        if self.head_file.is_some() {
-            // It is committed: what comes of following the log is for the next step to meet.
-            let _ = self.refresh().await;
-        }
-        Ok(())
-    }
-
-    /// Follows the log to its end. The entry that was followed last has to be what it was: a log
-    /// that became shorter, or another, is refused.
-    async fn refresh(&self) -> StoreResult<MutexGuard<'_, Followed>> {
-        let arrived = self.rounds.load(Ordering::SeqCst);
-        let mut followed = self.followed.lock().await;
-        // Whoever was before has begun after this one came: there is nothing more to see.
-        if followed.rounds > arrived && followed.checkpoint.is_some() {
-            return Ok(followed);
-        }
-        let round = self.rounds.fetch_add(1, Ordering::SeqCst) + 1;
-        let begun = followed.index.head();
-        let done = async {
-            if followed.checkpoint.is_none() {
-                let kept = self.store.state(&checkpoint_key()).await?;
-                let kept = kept.and_then(|kept| LedgerIndex::read_checkpoint(&self.key, &kept));
-                let mut index = kept.unwrap_or_default();
-                let checkpoint = index.head().seq;
-                self.follow(&mut index).await?;
-                self.check_head_file(index.head()).await?;
-                *followed = Followed { index, checkpoint: Some(checkpoint), rounds: 0 };
-                Ok(())
-            } else {
-                self.follow(&mut followed.index).await
-            }
-        };
-        let done = done.await;
-        self.remember(done.as_ref().err());
-        done?;
-        followed.rounds = round;
-        if followed.index.head() != begun {
-            self.keep_head(followed.index.head());
-        }
-        Ok(followed)
-    }
-
-    fn remember(&self, error: Option<&StoreError>) {
-        let found = match error {
-            None => None,
-            Some(StoreError::AuditBroken(fault)) => Some(*fault),
-            // A store in trouble says nothing of the log.
-            Some(_) => return,
-        };
-        let mut known = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(fault) = found.filter(|fault| *known != Some(*fault)) {
-            tracing::error!(%fault, "the audit log is broken: nothing is paid, and no key is good");
-        }
-        *known = found;
-    }
-
-    /// The log has to hold what the file says: otherwise the database is an older copy, or the
-    /// log's end was cut off.
-    async fn check_head_file(&self, head: AuditHead) -> StoreResult<()> {
-        let Some(file) = &self.head_file else { return Ok(()) };
-        let unreadable = |error| StoreError::Other(format!("{}: {error}", file.path().display()));
-        let Some(kept) = file.read().map_err(unreadable)? else { return Ok(()) };
-        let cut = StoreError::AuditBroken(AuditFault::Cut(kept.seq));
-        if kept.seq > head.seq {
-            return Err(cut);
-        }
-        let query = AuditQuery { subject: None, after: kept.seq - 1, limit: 1 };
-        let rows = self.store.audit_rows(&query).await?;
-        let holds = kept.seq == 0 || rows.first().is_some_and(|row| AuditHead::of(row) == kept);
-        if holds { Ok(()) } else { Err(cut) }
-    }
-
-    fn keep_head(&self, head: AuditHead) {
-        let Some(file) = &self.head_file else { return };
-        if let Err(error) = file.advance(head) {
-            tracing::error!(%error, file = %file.path().display(), "the audit log's end cannot be kept outside the database");
-        }
-    }
-
-    async fn follow(&self, index: &mut LedgerIndex) -> StoreResult<()> {
-        loop {
-            let head = index.head();
-            let query = AuditQuery { subject: None, after: (head.seq - 1).max(0), limit: MAX_PAYOUT_PAGE };
-            let rows = self.store.audit_rows(&query).await?;
-            let is_more = rows.len() == MAX_PAYOUT_PAGE as usize;
-            let mut rows = rows.iter();
-            if head.seq > 0 && !rows.next().is_some_and(|row| AuditHead::of(row) == head) {
-                return Err(StoreError::AuditBroken(AuditFault::Cut(head.seq)));
-            }
-            for row in rows {
-                index.follow(&self.key, row).map_err(StoreError::AuditBroken)?;
-            }
-            if !is_more {
-                return Ok(());
-            }
-        }
-    }
-
     /// Reads rows, and refuses those that are not what Windlass has written last. `expected`
     /// says which rows have to be among them.
     async fn read<T, F, R>(
@@ -278,7 +180,9 @@ impl Ledger {
             *before == RowStanding::Newer || (*before == RowStanding::Absent && !index.is_past(row))
         };
         if rows.iter().zip(&before).any(is_unnamed) {
-            self.follow(index).await?;
+            let done = self.follow(index).await;
+            self.remember(done.as_ref().err());
+            done?;
         }
         let mut forgeries: Vec<Forgery> = missing(&named, &rows)
             .map(|row| Forgery { row: row.clone(), kind: ForgeryKind::Removed })

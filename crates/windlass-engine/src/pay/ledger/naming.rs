@@ -8,7 +8,8 @@ use windlass_core::payout::ledger::{PayWrite, RowId, RowVersion};
 
 /// Gives every row of a commit its code, and names it in the audit log: with the entry that is
 /// about it, or else with the last one.
-pub(super) fn authenticate(key: &AuditKey, writes: &mut Vec<Write>) {
+/// Returns the versions of the rows.
+pub(super) fn authenticate(key: &AuditKey, writes: &mut Vec<Write>) -> Vec<RowVersion> {
     let mut versions: Vec<RowVersion> = Vec::new();
     for write in writes.iter_mut() {
         let Write::Pay(write) = write else { continue };
@@ -24,17 +25,17 @@ pub(super) fn authenticate(key: &AuditKey, writes: &mut Vec<Write>) {
         }
     }
     if versions.is_empty() {
-        return;
+        return versions;
     }
     let is_log = |write: &Write| matches!(write, Write::Pay(PayWrite::Audit { .. }));
     if !writes.iter().any(is_log) {
-        writes.push(Write::Pay(PayWrite::Audit { key: key.clone(), entries: Vec::new() }));
+        writes.push(Write::Pay(PayWrite::audit(key.clone(), Vec::new())));
     }
     let entries = writes.iter_mut().rev().find_map(|write| match write {
         Write::Pay(PayWrite::Audit { entries, .. }) => Some(entries),
         _ => None,
     });
-    let Some(entries) = entries else { return };
+    let Some(entries) = entries else { return versions };
     if entries.is_empty() {
         entries.push(AuditEntry {
             actor: "windlass".to_owned(),
@@ -44,10 +45,11 @@ pub(super) fn authenticate(key: &AuditKey, writes: &mut Vec<Write>) {
             rows: String::new(),
         });
     }
-    name_rows(entries, versions);
+    name_rows(entries, &versions);
+    versions
 }
 
-fn name_rows(entries: &mut [AuditEntry], versions: Vec<RowVersion>) {
+fn name_rows(entries: &mut [AuditEntry], versions: &[RowVersion]) {
     let last = entries.len() - 1;
     // The last entry about a subject: all before it stand in the same commit.
     let places: BTreeMap<String, usize> =
@@ -55,7 +57,7 @@ fn name_rows(entries: &mut [AuditEntry], versions: Vec<RowVersion>) {
     let mut named: BTreeMap<usize, Vec<RowVersion>> = BTreeMap::new();
     for version in versions {
         let place = places.get(&subject_of(&version.row)).copied().unwrap_or(last);
-        named.entry(place).or_default().push(version);
+        named.entry(place).or_default().push(version.clone());
     }
     for (place, versions) in named {
         let entry = &mut entries[place];

@@ -15,6 +15,7 @@ mod overseer;
 mod people;
 mod planted;
 mod publish;
+mod raced;
 mod restored;
 mod schedules;
 mod survive;

@@ -1,15 +1,17 @@
 //! The end of the audit log leaves through the outbox, once a day.
 
 use windlass_core::name::{Owner, Partition};
+use windlass_engine::pay::ledger::Ledger;
 use windlass_engine::pay::publish::HeadPublisher;
 
-use super::world::World;
+use super::world::{AUDIT_KEY, World};
 use crate::database::Kind;
 
 const DAY_MS: i64 = 86_400_000;
 
 fn publisher(world: &World, name: &str) -> HeadPublisher {
-    HeadPublisher::new(world.store.clone(), Owner::new(name).expect("a name")).expect("a publisher")
+    HeadPublisher::new(Ledger::new(world.store.clone(), AUDIT_KEY), Owner::new(name).expect("a name"))
+        .expect("a publisher")
 }
 
 async fn once_a_day(kind: Kind) {

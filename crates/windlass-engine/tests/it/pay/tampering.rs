@@ -609,7 +609,7 @@ async fn a_checkpoint_is_made_and_an_altered_one_is_not_used() {
         rows: String::new(),
     };
     let entries = vec![entry; 5_000];
-    let write = Write::Pay(PayWrite::Audit { key: AUDIT_KEY, entries });
+    let write = Write::Pay(PayWrite::audit(AUDIT_KEY, entries));
     ledger.commit(Commit::of(vec![write])).await.expect("written");
     assert!(ledger.checkpoint().await.expect("made") && !ledger.checkpoint().await.expect("looked"));
     keyring.revoke("bob").await.expect("revoked");
@@ -642,16 +642,20 @@ fn the_file_never_goes_back() {
     let file = HeadFile::new(folder.path().join("deep/head"));
     assert_eq!(file.read().expect("read"), None);
     let head = |seq| AuditHead { seq, mac: B256::repeat_byte(seq as u8) };
+    let advance = |seq| file.try_lock().expect("looked").expect("free").advance(head(seq)).expect("written");
     for (given, kept) in [(3, 3), (2, 3), (5, 5)] {
-        file.advance(head(given)).expect("written");
+        assert_eq!(advance(given), head(kept));
         assert_eq!(file.read().expect("read"), Some(head(kept)));
     }
+    let lock = file.try_lock().expect("looked");
+    assert!(lock.is_some() && file.try_lock().expect("looked").is_none(), "one at a time");
+    drop(lock);
     file.replace(head(1)).expect("written");
     assert_eq!(file.read().expect("read"), Some(head(1)));
-    std::fs::write(file.path(), "").expect("written");
-    assert_eq!(file.read().expect("read"), None, "lost with the power");
-    std::fs::write(file.path(), "{").expect("written");
-    assert!(file.read().is_err());
+    for broken in ["", "{", "\0\0\0"] {
+        std::fs::write(file.path(), broken).expect("written");
+        assert!(file.read().is_err(), "{broken:?} is not taken for none");
+    }
 }
 
 /// Queues are nobody's secret: what stands in them is only looked at.

@@ -27,6 +27,7 @@ use windlass_core::reader::{ChainError, ChainReader, LogSpan};
 use windlass_core::store::Store;
 use windlass_devnet::chain::{Chain, ChainOptions, DevAccount};
 use windlass_engine::pay::desk::Desk;
+use windlass_engine::pay::head_file::HeadFile;
 use windlass_engine::pay::ledger::Ledger;
 use windlass_engine::pay::options::{Confirmation, PayOptions};
 use windlass_engine::pay::payer::{Payer, PayerParts};
@@ -98,6 +99,8 @@ pub(crate) struct World {
     pub(crate) risk_key: Option<usize>,
     /// Whether commits are held against the chain: not where endpoints lie beyond what can be found out.
     pub(crate) is_overseen: bool,
+    /// Where the end of the audit log is kept outside the database, if anywhere.
+    pub(crate) head_file: Option<HeadFile>,
     random: Arc<AtomicU64>,
     pub(super) given: AtomicU64,
     _keeps: Box<dyn Any + Send + Sync>,
@@ -161,6 +164,7 @@ impl World {
             tricks: Arc::default(),
             risk_key,
             is_overseen: true,
+            head_file: None,
             random: Arc::default(),
             given: AtomicU64::new(0),
             _keeps: Box::new(database),
@@ -199,6 +203,7 @@ impl World {
             tricks: self.tricks.clone(),
             risk_key: self.risk_key,
             is_overseen: self.is_overseen,
+            head_file: self.head_file.clone(),
             random: Arc::new(AtomicU64::new(1_000)),
             given: AtomicU64::new(self.given.load(Ordering::SeqCst)),
             _keeps: Box::new(database),
@@ -212,7 +217,8 @@ impl World {
     pub(crate) fn desk_of(&self, store: Arc<dyn Store>) -> Desk {
         let random = self.random.clone();
         let next = move || u128::from(random.fetch_add(1, Ordering::SeqCst));
-        Desk::new(Ledger::new(store, AUDIT_KEY), self.options.clone(), Arc::new(next)).expect("a desk")
+        let ledger = Ledger::with_head_file(store, AUDIT_KEY, self.head_file.clone());
+        Desk::new(ledger, self.options.clone(), Arc::new(next)).expect("a desk")
     }
 
     pub(crate) fn request(&self, key: &str, amount: u64) -> PayoutRequest {
@@ -281,7 +287,7 @@ impl World {
         } else {
             store
         };
-        let ledger = Ledger::new(store, AUDIT_KEY);
+        let ledger = Ledger::with_head_file(store, AUDIT_KEY, self.head_file.clone());
         let payer = Payer::new(PayerParts {
             ledger: ledger.clone(),
             chain: self.direct(hook.clone()),

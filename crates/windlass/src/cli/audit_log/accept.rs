@@ -69,7 +69,7 @@ async fn accept(args: &Args, store: &Arc<dyn Store>, key: AuditKey, file: &HeadF
         detail: json!({"head": head, "was": kept, "lost": lost}).to_string(),
         rows: String::new(),
     };
-    let write = PayWrite::Audit { key: key.clone(), entries: vec![entry] };
+    let write = PayWrite::audit(key.clone(), vec![entry]);
     let ledger = Ledger::with_head_file(store.clone(), key, Some(file.clone()));
     ledger.commit(Commit::of(vec![Write::Pay(write)])).await?;
     if args.json {
