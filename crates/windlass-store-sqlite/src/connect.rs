@@ -1,7 +1,7 @@
 //! Opening SQLite: where it is, how it is set up, and what can be wrong with it.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -87,10 +87,24 @@ pub(crate) fn open_writer(options: &SqliteOptions) -> StoreResult<Connection> {
     if options.read_only {
         return open_reader(options);
     }
+    if let Place::File(path) = &options.place {
+        create_private(path);
+    }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let connection = open(options, flags)?;
     set_up_writer(&connection, options).map_err(|error| at(&options.place, error))?;
     Ok(connection)
+}
+
+/// Creates a database file that only its owner can read: it has signed transactions and hashes of
+/// API keys in it. SQLite gives the log beside it the same mode. A file that exists keeps its mode,
+/// and a file that cannot be created is SQLite's to report.
+fn create_private(path: &Path) {
+    let mut options = std::fs::File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let _ = options.open(path);
 }
 
 /// Opens a connection that cannot write.

@@ -6,6 +6,7 @@ use serde_json::json;
 use windlass_core::chain::B256;
 use windlass_core::commit::Write;
 use windlass_core::error::StoreError;
+use windlass_core::lease::Lease;
 use windlass_core::name::{NameError, Partition};
 use windlass_core::payout::ledger::{ApiKey, PayWrite, Role};
 use windlass_core::payout::store::Payouts;
@@ -23,6 +24,7 @@ const RESERVED: [&str; 3] = ["development/", "cli/", "pay-"];
 pub struct Keyring {
     ledger: Arc<Ledger>,
     clerk: Clerk,
+    lease: Option<Lease>,
 }
 
 /// Why a key was not made, or not revoked.
@@ -50,7 +52,14 @@ impl Keyring {
     pub fn new(ledger: Arc<Ledger>, by: &str) -> Result<Self, NameError> {
         let key = ledger.key().clone();
         let clerk = Clerk { actor: by.into(), partition: Partition::new("pay/keys")?, key };
-        Ok(Self { ledger, clerk })
+        Ok(Self { ledger, clerk, lease: None })
+    }
+
+    /// Keys are made only as long as this lease is held: the first admin's key is made by one
+    /// process.
+    pub fn under_lease(mut self, lease: Lease) -> Self {
+        self.lease = Some(lease);
+        self
     }
 
     /// Makes a key whose secret hashes to this.
@@ -71,7 +80,11 @@ impl Keyring {
         let mut page = Page::new(&self.clerk);
         page.write(Write::Pay(PayWrite::ApiKey(key.clone())));
         page.note("key.created", name, json!({"role": role}));
-        match counted::commit(&self.ledger, page.into_commit()).await {
+        let mut commit = page.into_commit();
+        if let Some(lease) = &self.lease {
+            commit = commit.under_lease(lease);
+        }
+        match counted::commit(&self.ledger, commit).await {
             Ok(_) => Ok(key),
             Err(StoreError::Stale(_)) => Err(KeyringError::Taken(name.to_owned())),
             Err(error) => Err(error.into()),

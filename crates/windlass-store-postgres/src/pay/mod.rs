@@ -41,6 +41,7 @@ pub(crate) async fn write(tx: &Tx, write: &PayWrite) -> Outcome<Written> {
         PayWrite::Signer(signer) => signer::put(tx, signer).await?,
         PayWrite::ApiKey(key) => access::put(tx, key).await?,
         PayWrite::Audit { key, entries, followed } => audit::append(tx, key, entries, *followed).await?,
+        PayWrite::OpenTotalLimit(limit) => payout::check_open_total(tx, limit).await?,
     }
     Ok(Written::Done)
 }

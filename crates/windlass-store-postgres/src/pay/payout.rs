@@ -5,7 +5,7 @@ use tokio_postgres::Row;
 use windlass_core::chain::{Address, U256};
 use windlass_core::error::StoreResult;
 use windlass_core::payout::day::UtcDay;
-use windlass_core::payout::ledger::{Hold, Payout};
+use windlass_core::payout::ledger::{Hold, OpenTotalLimit, Payout};
 use windlass_core::payout::request::{IdempotencyKey, PayoutRequest, VaultRef};
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery};
@@ -212,6 +212,13 @@ pub(super) async fn open_total(tx: &Tx, vault: VaultRef, token: Address) -> Outc
     let params = (vault.chain.as_i64(), vault.address, token);
     let row = tx.query_one(sql, &[&params.0, &params.1.as_slice(), &params.2.as_slice()]).await?;
     number(&row, 0)
+}
+
+/// Refuses the commit where more is on its way. Commits of payouts come one after another here:
+/// each has locked the end of the audit log by now.
+pub(super) async fn check_open_total(tx: &Tx, limit: &OpenTotalLimit) -> Outcome<()> {
+    tx.query_one("SELECT seq FROM audit_head FOR UPDATE", &[]).await?;
+    Ok(limit.check(open_total(tx, limit.vault, limit.token).await?)?)
 }
 
 fn read_all(rows: &[Row]) -> Outcome<Vec<Payout>> {

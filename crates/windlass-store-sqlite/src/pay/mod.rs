@@ -43,6 +43,7 @@ pub(crate) fn write(tx: &Tx<'_>, write: &PayWrite) -> StoreResult<Written> {
         PayWrite::Signer(signer) => signer::put(tx, signer)?,
         PayWrite::ApiKey(key) => access::put(tx, key)?,
         PayWrite::Audit { key, entries, followed } => audit::append(tx, key, entries, *followed)?,
+        PayWrite::OpenTotalLimit(limit) => limit.check(payout::open_total(tx, limit.vault, limit.token)?)?,
     }
     Ok(Written::Done)
 }

@@ -41,6 +41,27 @@ fn claim() -> JobClaim {
     }
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_new_file_can_be_read_by_its_owner_alone_and_an_old_one_keeps_its_mode() {
+    use std::fs::{Permissions, metadata, set_permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    let mode = |name: &str| {
+        let about = metadata(folder.path().join(name)).expect("there");
+        about.permissions().mode() & 0o777
+    };
+    let store = open(&path).await;
+    store.enqueue_jobs(vec![job("k", "{}")]).await.expect("enqueued");
+    assert_eq!((mode("a.db"), mode("a.db-wal")), (0o600, 0o600));
+    store.close().await;
+    set_permissions(&path, Permissions::from_mode(0o640)).expect("changed");
+    open(&path).await.close().await;
+    assert_eq!(mode("a.db"), 0o640);
+}
+
 #[tokio::test]
 async fn a_claim_on_a_file_that_another_process_writes_answers_nothing_now() {
     let folder = folder();

@@ -4,7 +4,7 @@ use windlass_core::chain::{Address, B256, U256};
 use windlass_core::commit::{Commit, Write};
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::payout::day::UtcDay;
-use windlass_core::payout::ledger::{Approval, Budget, PayWrite, Payout};
+use windlass_core::payout::ledger::{Approval, Budget, OpenTotalLimit, PayWrite, Payout};
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery};
 use windlass_core::store::Store;
@@ -297,6 +297,16 @@ pub async fn what_is_on_its_way_is_summed(harness: &dyn Harness) {
     }
     assert_eq!(store.open_total(vault(), token).await.well(), U256::from(4));
     assert_eq!(store.open_total(vault(), Address::ZERO).await.well(), U256::ZERO);
+    let limit = |token, units| {
+        PayWrite::OpenTotalLimit(OpenTotalLimit { vault: vault(), token, limit: U256::from(units) })
+    };
+    let with = |number: u8, limit| {
+        let row = PayWrite::Payouts(vec![small(number)]);
+        pay(&*store, vec![row, limit])
+    };
+    with(4, limit(token, 4)).await.well();
+    refused!(with(5, limit(token, 3)).await, StoreError::Stale(_));
+    with(5, limit(Address::ZERO, 0)).await.well();
     for number in [9, 10] {
         submit(&*store, number).await;
     }

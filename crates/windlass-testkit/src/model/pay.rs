@@ -42,6 +42,7 @@ impl Model {
             PayWrite::Signer(row) => ledger.put_signer(row)?,
             PayWrite::ApiKey(row) => ledger.put_key(row)?,
             PayWrite::Audit { key, entries, followed } => ledger.append(key, entries, *followed, now)?,
+            PayWrite::OpenTotalLimit(limit) => limit.check(ledger.open_total(limit.vault, limit.token))?,
         }
         Ok(Written::Done)
     }

@@ -24,4 +24,4 @@ pub use payout::{Hold, IllegalMove, MAX_REASON_BYTES, Payout};
 pub use row::{Fields, LedgerRow, RowId, RowVersion};
 pub use signer::SignerRow;
 pub use tail::{MAX_TAIL, check_tail};
-pub use write::PayWrite;
+pub use write::{OpenTotalLimit, PayWrite};

@@ -1,7 +1,10 @@
 //! What of payouts is written in a commit.
 
 use super::{ApiKey, Approval, Attempt, Budget, Intent, Payout, SignerRow};
+use crate::chain::{Address, U256};
+use crate::error::{StoreError, StoreResult};
 use crate::payout::audit::{AuditEntry, AuditHead, AuditKey};
+use crate::payout::request::VaultRef;
 
 /// One write of a commit that concerns payouts. Rows with a version are made at 1 and
 /// replaced by the next; [`StoreError::Stale`](crate::error::StoreError::Stale) where a
@@ -31,6 +34,31 @@ pub enum PayWrite {
         /// Up to which entry the writer has followed the log: see [`check_tail`](super::check_tail).
         followed: Option<AuditHead>,
     },
+    /// Writes nothing: refuses the commit where more than this is signed and in no block yet.
+    /// Accounts that sign at the same time each see a balance without what the others are about
+    /// to claim of it; the commits come one after another.
+    OpenTotalLimit(OpenTotalLimit),
+}
+
+/// The most of a token that may be signed and in no block yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenTotalLimit {
+    /// The vault that pays.
+    pub vault: VaultRef,
+    /// The token.
+    pub token: Address,
+    /// In base units.
+    pub limit: U256,
+}
+
+impl OpenTotalLimit {
+    /// Refuses a commit with which the total is this.
+    pub fn check(&self, total: U256) -> StoreResult<()> {
+        if total <= self.limit {
+            return Ok(());
+        }
+        Err(StoreError::Stale(format!("what is signed of {} and in no block yet", self.token)))
+    }
 }
 
 impl PayWrite {
@@ -49,6 +77,7 @@ impl PayWrite {
             Self::Attempts(rows) => rows.len(),
             Self::Signer(_) | Self::ApiKey(_) => 1,
             Self::Audit { entries, .. } => entries.len(),
+            Self::OpenTotalLimit(_) => 0,
         }
     }
 

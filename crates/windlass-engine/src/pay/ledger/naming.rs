@@ -21,7 +21,7 @@ pub(super) fn authenticate(key: &AuditKey, writes: &mut Vec<Write>) -> Vec<RowVe
             PayWrite::Intents(rows) => rows.iter_mut().for_each(|row| take(key.authenticate(row))),
             PayWrite::Signer(row) => take(key.authenticate(row)),
             PayWrite::ApiKey(row) => take(key.authenticate(row)),
-            PayWrite::Attempts(_) | PayWrite::Audit { .. } => {}
+            PayWrite::Attempts(_) | PayWrite::Audit { .. } | PayWrite::OpenTotalLimit(_) => {}
         }
     }
     if versions.is_empty() {

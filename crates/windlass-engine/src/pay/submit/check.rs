@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use windlass_core::chain::{B256, U256};
 use windlass_core::payout::day::UtcDay;
-use windlass_core::payout::ledger::{Budget, BudgetKey, Inclusion, Payout};
+use windlass_core::payout::ledger::{Budget, BudgetKey, Inclusion, OpenTotalLimit, Payout};
 use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::risk::{RiskFacts, RiskReason, RiskVerdict};
 use windlass_core::payout::state::PayoutState;
@@ -49,6 +49,8 @@ pub(super) struct Checked {
     pub(super) settled: Vec<(Taken, Fate)>,
     /// The days' sums that are concerned.
     pub(super) budgets: Budgets,
+    /// What the vault can pay of each token that is to be signed.
+    pub(super) limits: Vec<OpenTotalLimit>,
 }
 
 /// Days' sums, each read once.
@@ -107,8 +109,13 @@ fn keys(payout: &Payout, day: UtcDay) -> [BudgetKey; 2] {
 impl Submitter {
     pub(super) async fn check(&self, taken: Vec<Taken>) -> Result<Checked, PayError> {
         let now = self.payer.store.now().await?;
-        let mut checked =
-            Checked { now, ready: Vec::new(), settled: Vec::new(), budgets: Budgets::default() };
+        let mut checked = Checked {
+            now,
+            ready: Vec::new(),
+            settled: Vec::new(),
+            budgets: Budgets::default(),
+            limits: Vec::new(),
+        };
         let mut asked = Vec::new();
         for taken in taken {
             match self.stands(&taken.payout).await? {

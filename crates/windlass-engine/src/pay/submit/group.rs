@@ -4,6 +4,7 @@
 //! their sum is held against the vault's balance and its day's limit.
 
 use windlass_core::chain::{Address, Bytes, U256};
+use windlass_core::payout::ledger::OpenTotalLimit;
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::Payouts;
 use windlass_core::payout::submit::{Call, CallOutcome};
@@ -96,7 +97,10 @@ impl Submitter {
         checked: &mut Checked,
     ) -> Result<Vec<Item>, PayError> {
         let payable = self.payer.payable(token).await?;
-        let on_its_way = self.payer.ledger.open_total(self.payer.options.vault, token).await?;
+        let vault = self.payer.options.vault;
+        let limit = payable.balance.min(payable.left_today);
+        checked.limits.push(OpenTotalLimit { vault, token, limit });
+        let on_its_way = self.payer.ledger.open_total(vault, token).await?;
         // What is to be signed anew counts as on its way already.
         let own = items.iter().filter(|item| item.taken.payout.state == PayoutState::Submitted);
         let own = own.fold(U256::ZERO, |sum, item| sum.saturating_add(item.taken.payout.request.amount));

@@ -9,7 +9,9 @@ use windlass_core::lease::Lease;
 use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::fees::GasFees;
 use windlass_core::payout::gas::{GasBalance, GasLevel};
-use windlass_core::payout::ledger::{Attempt, Intent, IntentId, IntentState, PayWrite, SignerRow};
+use windlass_core::payout::ledger::{
+    Attempt, Intent, IntentId, IntentState, OpenTotalLimit, PayWrite, SignerRow,
+};
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::submit::GasEstimate;
 use windlass_core::payout::transaction::Transaction;
@@ -258,7 +260,15 @@ impl Submitter {
             page.write(Write::Pay(PayWrite::Attempts(attempts)));
             jobs.into_iter().for_each(|job| page.job(job));
         }
-        let commit = tickets.into_iter().fold(page.into_commit(), |commit, ticket| commit.under_job(ticket));
+        let mut commit = page.into_commit();
+        // Another account may have signed since the vault was asked.
+        let signs = |limit: &OpenTotalLimit| {
+            let mut items = drafts.iter().flat_map(|draft| &draft.items);
+            items.any(|item| item.taken.payout.request.token == limit.token)
+        };
+        let limits = checked.limits.into_iter().filter(signs);
+        commit.writes.extend(limits.map(|limit| Write::Pay(PayWrite::OpenTotalLimit(limit))));
+        let commit = tickets.into_iter().fold(commit, |commit, ticket| commit.under_job(ticket));
         counted::commit(&payer.ledger, commit.under_lease(lease)).await?;
         Ok(())
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use alloy_primitives::U256;
 use async_trait::async_trait;
 use futures_util::future::join_all;
+use tokio::sync::Mutex;
 use windlass_core::name::Owner;
 use windlass_core::payout::desk::DeskError;
 use windlass_core::payout::ledger::IntentState;
@@ -19,7 +20,7 @@ use windlass_engine::pay::submit::Submitted;
 use windlass_testkit::clock::ManualClock;
 
 use super::direct::{Calm, ChainHook};
-use super::world::{Process, World, mintCall};
+use super::world::{DevSigner, Process, World, mintCall};
 use crate::database::Kind;
 
 #[tokio::test]
@@ -328,6 +329,61 @@ async fn a_vault_that_is_short_of_funds_holds_what_it_cannot_pay_besides_what_is
         assert_eq!(world.payments().await.len(), 3);
         world.agrees().await;
     }
+}
+
+/// Another account signs what is left of the vault's balance while this one signs.
+struct OtherAccountSigns {
+    world: Arc<World>,
+    other: Mutex<Option<Process>>,
+}
+
+#[async_trait]
+impl ChainHook for OtherAccountSigns {
+    async fn before(&self, call: &'static str) -> Result<(), ChainError> {
+        if call == "sign"
+            && let Some(mut other) = self.other.lock().await.take()
+        {
+            self.world.approved("invoice-2", 600_000).await;
+            let done = other.submitters[0].step().await.expect("submitted");
+            assert!(matches!(done, Submitted::Worked { transactions: 1, .. }), "{done:?}");
+        }
+        Ok(())
+    }
+
+    async fn after(&self, _: &'static str) -> Result<(), ChainError> {
+        Ok(())
+    }
+}
+
+async fn two_accounts_at_once(kind: Kind) {
+    let world = Arc::new(World::new(kind, |_| {}).await);
+    let first = world.approved("invoice-1", 600_000).await;
+    let key = DevSigner(world.chain.accounts().swap_remove(2), Arc::new(Calm));
+    let other = world.process_signing("two", world.store.clone(), Arc::new(Calm), vec![Arc::new(key)]);
+    let hook = Arc::new(OtherAccountSigns { world: world.clone(), other: Mutex::new(Some(other)) });
+    let mut process = world.process_of("one", world.store.clone(), hook.clone(), 1);
+    process.submitters[0].step().await.expect_err("the other account was quicker");
+    assert!(hook.other.lock().await.is_none(), "the other account was at work");
+    for _ in 0..10 {
+        world.round(&mut process).await;
+    }
+    assert_eq!(world.payments().await.len(), 1, "the vault holds enough for one of them");
+    let waiting = world.payout(first).await;
+    assert_eq!(waiting.state, PayoutState::Approved);
+    assert!(waiting.hold.expect("a reason").reason.contains("send it 0.2 DUSD more"));
+    world.add(500_000);
+    world.drive(&mut process, 60).await;
+    assert_eq!(world.payout(first).await.state, PayoutState::Confirmed);
+}
+
+#[tokio::test]
+async fn two_accounts_do_not_both_claim_the_last_of_a_balance() {
+    two_accounts_at_once(Kind::Sqlite).await;
+}
+
+#[tokio::test]
+async fn two_accounts_on_postgres_do_not_both_claim_the_last_of_a_balance() {
+    two_accounts_at_once(Kind::Postgres).await;
 }
 
 /// A nonce that was used elsewhere in a block that goes is free again: behind it nothing of

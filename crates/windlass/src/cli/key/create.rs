@@ -1,17 +1,28 @@
 //! `windlass key create`
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use serde_json::json;
+use windlass_core::lease::Lease;
+use windlass_core::name::{LeaseName, Owner};
 use windlass_core::payout::ledger::{ApiKey, Role};
+use windlass_core::store::Store;
 use windlass_engine::pay::keyring::Keyring;
+use windlass_engine::pay::ledger::Ledger;
 
 use super::actor;
 use crate::cli::global::Global;
 use crate::collect::ledger::unnamed;
 use crate::compose::store::{self, Access};
+use crate::config::Config;
 use crate::failure::Failure;
 use crate::output;
 use crate::pay::caller::KEY_VARIABLE;
 use crate::pay::{log_key, options};
+
+/// How long creating a key may take.
+const LEASE_TTL: Duration = Duration::from_secs(60);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -41,9 +52,12 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let made = async {
         log_key::check(&*store, &audit_key).await?;
         let ledger = options::ledger(&loaded.config, store.clone())?;
-        let actor = actor(&loaded.config, &*ledger, args.recover).await?;
-        let keyring = Keyring::new(ledger, &actor).map_err(unnamed)?;
-        Ok::<_, Failure>(keyring.create(&args.name, args.role, ApiKey::hash_of(&secret)).await?)
+        // Two processes that both see no admin's key must not both make the first: the commit
+        // is refused where another has taken the lease since.
+        let lease = take_lease(&*store).await?;
+        let made = make(&args, &loaded.config, ledger, &secret, &lease).await;
+        store.release_lease(&lease).await?;
+        made
     };
     let made = made.await;
     store.close().await;
@@ -57,6 +71,27 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
         key.name, key.role
     ));
     Ok(())
+}
+
+async fn take_lease(store: &dyn Store) -> Result<Lease, Failure> {
+    let name = LeaseName::new("pay/keys").map_err(unnamed)?;
+    let owner = format!("key-{}-{:08x}", std::process::id(), rand::random::<u32>());
+    let owner = Owner::new(owner).map_err(unnamed)?;
+    store.acquire_lease(&name, &owner, LEASE_TTL).await?.ok_or_else(|| {
+        Failure::refused("another process is creating an API key").hint("run the command again in a minute")
+    })
+}
+
+async fn make(
+    args: &Args,
+    config: &Config,
+    ledger: Arc<Ledger>,
+    secret: &str,
+    lease: &Lease,
+) -> Result<ApiKey, Failure> {
+    let actor = actor(config, &*ledger, args.recover).await?;
+    let keyring = Keyring::new(ledger, &actor).map_err(unnamed)?.under_lease(lease.clone());
+    Ok(keyring.create(&args.name, args.role, ApiKey::hash_of(secret)).await?)
 }
 
 /// A secret of 256 random bits: nobody guesses it, so it is kept as a plain hash.

@@ -62,6 +62,20 @@ async fn roles_hold_and_nobody_approves_what_they_have_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn of_two_processes_one_creates_the_first_admins_key() {
+    let world = PayWorld::start().await;
+    for _ in 0..5 {
+        let folder = world.folder("");
+        let create = |name| folder.start(&["key", "create", "--role", "admin", "--name", name]);
+        let both = [create("alice"), create("mallory")].map(|process| process.end());
+        let codes = both.each_ref().map(|(status, _)| status.code());
+        assert!(codes == [Some(0), Some(1)] || codes == [Some(1), Some(0)], "{both:?}");
+        let keys = folder.run(&["key", "list"]).stdout;
+        assert_eq!(keys.matches("admin").count(), 1, "{keys}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn more_money_takes_more_approvers() {
     let world = PayWorld::start().await;
     let folder = world.folder("[pay.approval]\nfrom = { \"100 USDC\" = 2 }");
