@@ -46,7 +46,9 @@ const EXAMPLES: &[Examples] = &[
         "sql",
         &[
             "windlass sql --tables",
-            "windlass sql 'SELECT token, sum(integrator_fee) AS total FROM fees_fees_collected GROUP BY token ORDER BY total DESC'",
+            "windlass sql 'SELECT token, sum(integrator_fee) FROM fees_fees_collected GROUP BY 1'",
+            "windlass sql --json 'SELECT max(block_number) AS newest FROM fees_fees_collected'",
+            "windlass sql --csv --limit 100000 < report.sql > report.csv",
         ],
     ),
     ("audit", &["windlass audit", "windlass audit --chain polygon --from 78600000 --to 78700000 --repair"]),

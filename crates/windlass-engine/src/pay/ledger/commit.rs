@@ -77,27 +77,28 @@ impl Ledger {
         }
     }
 
-    /// The log names what was written, and the file the log's end.
+    /// The log names what was written, and the file the log's end. The log is followed under the
+    /// file's lock: what was cut off while another process signed is not there any more.
     async fn confirm(&self, versions: &[RowVersion], turn: Option<HeadTurn<'_>>) -> StoreResult<()> {
+        let turn = match turn {
+            Some(turn) => Some(turn),
+            None if self.is_kept(versions).await => return Ok(()),
+            None => self.head_turn().await?,
+        };
         let mut followed = self.refresh().await?;
         if let Some(lost) = versions.iter().find(|version| !followed.index.has_named(version)) {
             let fault = AuditFault::Missing(followed.index.head().seq + 1);
             tracing::error!(%fault, "what was written of {} is not in the audit log", lost.row);
             return Err(StoreError::AuditBroken(fault));
         }
-        if self.head_file.is_none() || !followed.has_news() {
-            return Ok(());
-        }
-        let turn = match turn {
-            Some(turn) => Some(turn),
-            None => {
-                drop(followed);
-                let turn = self.head_turn().await?;
-                followed = self.followed.lock().await;
-                turn
-            }
-        };
         self.write_head(turn, &mut followed)
+    }
+
+    /// Whether another task or process has seen these rows named, and has kept the log's end.
+    async fn is_kept(&self, versions: &[RowVersion]) -> bool {
+        let followed = self.followed.lock().await;
+        let is_named = versions.iter().all(|version| followed.index.has_named(version));
+        self.head_file.is_some() && !versions.is_empty() && is_named && !followed.has_news()
     }
 
     fn write_head(&self, turn: Option<HeadTurn<'_>>, followed: &mut Followed) -> StoreResult<()> {

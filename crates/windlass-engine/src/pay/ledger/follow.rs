@@ -33,6 +33,8 @@ impl Ledger {
     }
 
     async fn follow_to_end(&self, followed: &mut Followed) -> StoreResult<()> {
+        // Taken first: another process that signs has to find in the file what is read here.
+        let turn = self.free_head_turn();
         // Read first: the log has an entry before the file names it.
         let kept = self.read_head_file()?;
         if followed.checkpoint.is_some() {
@@ -48,7 +50,10 @@ impl Ledger {
             self.hold_against_file(&mut begun, kept).await?;
             *followed = begun;
         }
-        self.keep_head_if_free(followed)
+        match turn {
+            Some((_turn, lock)) if followed.has_news() => self.keep_head(&lock, followed),
+            _ => Ok(()),
+        }
     }
 
     /// Follows the log from an index on.
@@ -111,16 +116,16 @@ impl Ledger {
         Ok(())
     }
 
-    /// Writes the log's end to the file, unless another task or process is at it: it writes its own.
-    fn keep_head_if_free(&self, followed: &mut Followed) -> StoreResult<()> {
-        let Some(file) = self.head_file.as_ref().filter(|_| followed.has_news()) else { return Ok(()) };
-        let Ok(_turn) = self.head_turn.try_lock() else { return Ok(()) };
+    /// The right to write the file, unless another task or process has it: that one writes its own
+    /// end of the log.
+    fn free_head_turn(&self) -> Option<(MutexGuard<'_, ()>, HeadFileLock)> {
+        let file = self.head_file.as_ref()?;
+        let turn = self.head_turn.try_lock().ok()?;
         match file.try_lock() {
-            Ok(Some(lock)) => self.keep_head(&lock, followed),
-            Ok(None) => Ok(()),
+            Ok(lock) => lock.map(|lock| (turn, lock)),
             Err(error) => {
                 not_kept(file, &error);
-                Ok(())
+                None
             }
         }
     }

@@ -22,10 +22,13 @@ sol! {
 }
 
 const TEXT: &str = include_str!("../../../../../docs/pay.md");
+/// What a command that goes on has logged.
+const LOG: &str = "run.log";
 const COIN: u128 = 1_000_000_000_000_000_000;
-/// The variables are kept from one block to the next.
+/// The variables are kept from one block to the next, in one step: a command that was started and
+/// goes on may be reading them.
 const BEFORE: &str = "set -eu; if [ -f .env ]; then . ./.env; fi\n";
-const AFTER: &str = "\nexport -p > .env\n";
+const AFTER: &str = "\nexport -p > .env.new && mv .env.new .env\n";
 
 /// A block of the tutorial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +91,8 @@ impl Shell {
     /// Starts a command that does not end by itself; it ends when this is dropped.
     fn start(&self, script: &str) -> Started {
         let script = format!("{BEFORE}exec {script}");
-        let child = self.command(&script).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let log = std::fs::File::create(self.folder.path().join(LOG)).expect("a file");
+        let child = self.command(&script).stdout(Stdio::null()).stderr(log).spawn();
         Started(child.expect("it starts"))
     }
 }
@@ -177,7 +181,11 @@ fn pay(shell: &Shell, chain: &Chain, script: &str) {
         chain.mine();
         let said = shell.run(&format!("windlass payout show {id} --json"));
         let shown: Value = serde_json::from_str(&said).expect("json");
-        if shown["state"] == "CONFIRMED" { Ok(()) } else { Err(said) }
+        if shown["state"] == "CONFIRMED" {
+            return Ok(());
+        }
+        let log = std::fs::read_to_string(shell.folder.path().join(LOG));
+        Err(format!("{said}\n{}", log.unwrap_or_default()))
     });
 }
 
