@@ -27,7 +27,13 @@ impl Follower {
             (_, Some((sight, _))) => KnownFinal::Last(Some(sight.finalized)),
             (_, None) => {
                 let stored: Option<Sight> = ledger::read(&*self.chain.store, &self.chain.names.sight).await?;
-                stored.map_or(KnownFinal::First, |sight| KnownFinal::Last(Some(sight.finalized)))
+                match stored {
+                    // An endpoint that hangs does not hold up a restart: the loop looks at what is
+                    // final beside the head.
+                    Some(sight) if self.is_looping => KnownFinal::Enough(sight.finalized),
+                    Some(sight) => KnownFinal::Last(Some(sight.finalized)),
+                    None => KnownFinal::First,
+                }
             }
         };
         let mut seen = match self.poll.take() {

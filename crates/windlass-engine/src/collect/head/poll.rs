@@ -34,6 +34,11 @@ const BEHIND_BLOCKS: u64 = 16;
 const WEIGHT: f64 = 0.2;
 /// A pause of the chain counts as no more than so many times the distance known.
 const MAX_SLOWER: u32 = 4;
+/// A poll that finds so many new blocks came much too late: the distance known was too long, and
+/// the one that was seen replaces it …
+const LATE_BLOCKS: u32 = 4;
+/// … by so much at once, because a height that one endpoint made up looks the same.
+const MAX_FASTER: u32 = 8;
 /// A height that was told once and not again for so long is not the newest any more.
 const MAX_UNCONFIRMED: Duration = Duration::from_secs(10);
 /// The final block is asked for once in so many polls, since it moves slowly …
@@ -161,7 +166,10 @@ impl Polls {
         let apart = now.duration_since(at) / blocks;
         let known = self.block_time.unwrap_or(apart);
         let apart = apart.min(known.saturating_mul(MAX_SLOWER).max(MIN_INTERVAL));
-        self.block_time = Some(known.mul_f64(1.0 - WEIGHT) + apart.mul_f64(WEIGHT));
+        self.block_time = Some(match blocks >= LATE_BLOCKS && apart < known {
+            true => apart.max(known / MAX_FASTER),
+            false => known.mul_f64(1.0 - WEIGHT) + apart.mul_f64(WEIGHT),
+        });
         self.newest = Some((number, now));
     }
 }
@@ -230,6 +238,18 @@ mod tests {
         polls.stored(129);
         assert_eq!(polls.due(start), start + polls.interval());
         assert!(polls.interval() >= Duration::from_millis(300), "{:?}", polls.interval());
+    }
+
+    #[test]
+    fn a_false_block_time_is_corrected_by_a_few_polls() {
+        let (mut polls, start) = (Polls::new(None), Instant::now());
+        polls.seen(&sight(100, 3_600 * 100), start);
+        assert_eq!(polls.interval(), MAX_INTERVAL, "an hour between blocks, as the endpoint says");
+        for poll in 1..=5_u32 {
+            // The chain has a block a second: a poll after five seconds finds five of them.
+            polls.seen(&sight(100 + u64::from(poll) * 5, 100), start + MAX_INTERVAL * poll);
+        }
+        assert!(polls.interval() <= Duration::from_millis(450), "{:?}", polls.interval());
     }
 
     #[test]

@@ -127,6 +127,28 @@ async fn finality_is_followed_however_long_endpoints_take_to_tell() {
     assert!(finalized > 0, "{finalized} of {}", stage.chain.finalized());
 }
 
+/// One endpoint hangs, so that a question to each of them takes very long.
+#[tokio::test(start_paused = true)]
+async fn a_restart_collects_before_finality_is_answered() {
+    let stage = Stage::new(Kind::Sqlite, 3).await;
+    stage.mine_up_to(30);
+    let mut before = stage.collector("a", &Orders::default());
+    before.settle().await;
+    before.follower.release().await;
+    stage.mine_up_to(40);
+    stage.reader.delay_finality(Duration::from_secs(3_600));
+    let (began, shutdown) = (Instant::now(), CancellationToken::new());
+    let restarted = stage.collector("b", &Orders::default());
+    let run = tokio::spawn(restarted.follower.run(shutdown.clone()));
+    while stage.position().await != Some(40) {
+        assert!(!run.is_finished());
+        assert!(began.elapsed() < Duration::from_secs(3_600), "the head waited for finality");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    shutdown.cancel();
+    run.await.expect("no panic").expect("a clean end");
+}
+
 /// News of blocks come more often than polls, and each takes the place of one.
 #[tokio::test]
 async fn finality_is_followed_while_news_of_blocks_come() {
