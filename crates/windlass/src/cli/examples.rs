@@ -45,10 +45,8 @@ const EXAMPLES: &[Examples] = &[
     (
         "sql",
         &[
-            "windlass sql --tables",
             "windlass sql 'SELECT token, sum(integrator_fee) FROM fees_fees_collected GROUP BY 1'",
-            "windlass sql --json 'SELECT max(block_number) AS newest FROM fees_fees_collected'",
-            "windlass sql --csv --limit 100000 < report.sql > report.csv",
+            "windlass sql --csv --limit 100000 'SELECT * FROM fees_fees_collected_view' > fees.csv",
         ],
     ),
     ("audit", &["windlass audit", "windlass audit --chain polygon --from 78600000 --to 78700000 --repair"]),
