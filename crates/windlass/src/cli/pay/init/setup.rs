@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use windlass_core::chain::Address;
 use windlass_core::code::Code;
+use windlass_core::money::Token;
 use windlass_core::payout::signer::Signer;
 use windlass_core::payout::submit::NonceTag;
 use windlass_core::payout::vault::admin::deploy::Deployment;
@@ -147,7 +148,7 @@ impl<'a> Setup<'a> {
             Step::Fill(Token { contract: None, symbol, .. }) => {
                 let Some(faucet) = &self.faucet else { return Ok(false) };
                 let sum = faucet.fund(&self.site, self.parties.vault).await?;
-                output::note(&format!("sent {sum} {symbol} to the vault"));
+                output::note(&format!("sent {sum} {symbol} of a development account to the vault"));
             }
             Step::Fill(token) => {
                 self.send(&faucet::mint(token, self.parties.vault)).await?;
