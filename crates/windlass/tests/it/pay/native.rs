@@ -111,7 +111,7 @@ async fn the_coin_is_asked_for_in_files_and_over_http_by_symbol_or_zero_address(
     let (status, body) = post(&url, "/graphql", Some(&key), &json!({"query": ask}).to_string());
     assert_eq!(status, 200, "{body}");
     assert!(body.contains("\"asset\":\"POL\""), "{body}");
-    let (status, body) = get(&url, "/api/v1/openapi.json");
+    let (status, body) = get(&url, "/openapi.json");
     assert!(status == 200 && body.contains("zero address"), "the representation is documented");
 }
 
