@@ -33,7 +33,7 @@ pub(crate) struct PayoutsBody {
     params(
         ("state" = Option<String>, Query, description = "those that stand here, such as `PENDING_RISK`"),
         ("to" = Option<String>, Query, description = "those to this recipient"),
-        ("token" = Option<String>, Query, description = "those of this token, by its address; the zero address for the chain's own coin"),
+        ("token" = Option<String>, Query, description = "those of this token, by its address"),
         ("amount" = Option<String>, Query, description = "those of exactly this amount, in base units"),
         ("key" = Option<String>, Query, description = "the one with this idempotency key"),
         ("order" = Option<String>, Query, description = "`oldest` first, the default, or `newest`"),
