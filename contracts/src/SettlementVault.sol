@@ -3,17 +3,20 @@ pragma solidity ^0.8.28;
 
 import {ExactTransfer} from "./vault/ExactTransfer.sol";
 import {ISettlementVault} from "./vault/ISettlementVault.sol";
+import {CoinTransfer} from "./vault/CoinTransfer.sol";
 import {Requests} from "./vault/Requests.sol";
 import {RiskGate} from "./vault/RiskGate.sol";
 import {VaultRoles} from "./vault/VaultRoles.sol";
 import {Withdrawals} from "./vault/Withdrawals.sol";
 
 /// @title SettlementVault
-/// @notice Holds tokens and pays requests out of them: each request at most once, whatever its caller forgets, and
-/// never beyond what the rules allow. It cannot be upgraded.
+/// @notice Holds tokens and the chain's own coin, and pays requests out of them: each request at most once, whatever its
+/// caller forgets, and never beyond what the rules allow. It cannot be upgraded.
 ///
 /// Every payout has two halves. First everything is checked and written down, for a batch all of it; then tokens move,
-/// and the balances must say so. A token that calls back finds the books closed.
+/// and the balances must say so. A token or a recipient that calls back finds the books closed. The coin has functions
+/// of its own, so that payouts of tokens need not ask which of the two they move. Their selectors are behind those of the
+/// tokens' functions, which therefore take no more gas to be found.
 contract SettlementVault is ISettlementVault, Requests, Withdrawals {
     using ExactTransfer for address;
 
@@ -37,6 +40,9 @@ contract SettlementVault is ISettlementVault, Requests, Withdrawals {
         address riskSigner_,
         uint256 delay
     ) VaultRoles(admin_, operator, guardian, delay) RiskGate(riskSigner_) Withdrawals(treasury) {}
+
+    /// @notice Takes the chain's coin from anybody, to pay it out.
+    receive() external payable {}
 
     /// @inheritdoc ISettlementVault
     function payout(bytes32 requestId, address token, address to, uint256 amount) external nonReentrant {
@@ -78,13 +84,26 @@ contract SettlementVault is ISettlementVault, Requests, Withdrawals {
         nonReentrant
     {
         uint256 gateWord = _enter();
-        if (payouts.length != approvals.length) revert BatchApprovalsMismatch(payouts.length, approvals.length);
-        uint256 total = _admitAll(gateWord, token, payouts);
-        for (uint256 i = 0; i < payouts.length; ++i) {
-            Payout calldata item = payouts[i];
-            _requireApproval(item.requestId, token, item.to, item.amount, approvals[i]);
-        }
+        uint256 total = _admitAllApproved(gateWord, token, payouts, approvals);
         _transferAll(token, payouts, total);
+    }
+
+    /// @inheritdoc ISettlementVault
+    function payoutCoinBatch(Payout[] calldata payouts) external nonReentrant {
+        uint256 gateWord = _enter();
+        uint256 total = _admitAll(gateWord, NATIVE_COIN_ADDRESS, payouts);
+        _requireNoApproval(gateWord, payouts[0].requestId);
+        _sendAll(payouts, total);
+    }
+
+    /// @inheritdoc ISettlementVault
+    function payoutCoinBatchWithApprovals(Payout[] calldata payouts, Approval[] calldata approvals)
+        external
+        nonReentrant
+    {
+        uint256 gateWord = _enter();
+        uint256 total = _admitAllApproved(gateWord, NATIVE_COIN_ADDRESS, payouts, approvals);
+        _sendAll(payouts, total);
     }
 
     /// @inheritdoc ISettlementVault
@@ -106,6 +125,23 @@ contract SettlementVault is ISettlementVault, Requests, Withdrawals {
             }
         }
         _spend(token, tokenWord, total);
+    }
+
+    /// @dev The same with an approval for each payout.
+    function _admitAllApproved(
+        uint256 gateWord,
+        address token,
+        Payout[] calldata payouts,
+        Approval[] calldata approvals
+    ) private returns (uint256 total) {
+        if (payouts.length != approvals.length) {
+            revert BatchApprovalsMismatch(payouts.length, approvals.length);
+        }
+        total = _admitAll(gateWord, token, payouts);
+        for (uint256 i = 0; i < payouts.length; ++i) {
+            Payout calldata item = payouts[i];
+            _requireApproval(item.requestId, token, item.to, item.amount, approvals[i]);
+        }
     }
 
     /// @dev Checks one payout but for its approval and the day's limit, and writes it down.
@@ -138,5 +174,15 @@ contract SettlementVault is ISettlementVault, Requests, Withdrawals {
             token.transferExactly(item.to, item.amount);
         }
         token.requireBalance(address(this), left);
+    }
+
+    /// @dev Sends the chain's coin to each recipient of a batch.
+    function _sendAll(Payout[] calldata payouts, uint256 total) private {
+        uint256 held = address(this).balance;
+        if (held < total) revert VaultBalanceTooLow(NATIVE_COIN_ADDRESS, held, total);
+        for (uint256 i = 0; i < payouts.length; ++i) {
+            Payout calldata item = payouts[i];
+            CoinTransfer.send(item.requestId, item.to, item.amount);
+        }
     }
 }

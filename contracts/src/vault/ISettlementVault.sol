@@ -5,7 +5,8 @@ import {IVaultErrors} from "./IVaultErrors.sol";
 import {IVaultEvents} from "./IVaultEvents.sol";
 
 /// @title ISettlementVault
-/// @notice A vault that holds tokens and pays each request at most once, within limits, while it is not paused.
+/// @notice A vault that holds tokens and the chain's own coin, and pays each request at most once, within limits, while
+/// it is not paused. Wherever a token is named, the zero address is the chain's coin.
 /// Roles are those of OpenZeppelin's `IAccessControl`; the pause is read with `paused()`.
 interface ISettlementVault is IVaultErrors, IVaultEvents {
     /// @notice What became of a request. `Paid` and `Cancelled` are ends.
@@ -73,6 +74,14 @@ interface ISettlementVault is IVaultErrors, IVaultEvents {
     /// @notice Pays many requests in one token, each with its approval, all or none. Otherwise as `payoutWithApproval`.
     function payoutBatchWithApprovals(address token, Payout[] calldata payouts, Approval[] calldata approvals) external;
 
+    /// @notice Pays one or many requests in the chain's own coin, all or none. Otherwise as `payout`: its limits are those
+    /// of the token `NATIVE_COIN_ADDRESS`.
+    function payoutCoinBatch(Payout[] calldata payouts) external;
+
+    /// @notice Pays one or many requests in the chain's own coin, each with its approval for the token `NATIVE_COIN_ADDRESS`, all
+    /// or none. Otherwise as `payoutWithApproval`.
+    function payoutCoinBatchWithApprovals(Payout[] calldata payouts, Approval[] calldata approvals) external;
+
     /// @notice Makes sure that a request is never paid. Guardians and the admin, also while paused.
     /// @param token what the request was for; with `to` and `amount` it goes into the event as it is, for those who read
     /// it, and may be zero when unknown.
@@ -84,7 +93,7 @@ interface ISettlementVault is IVaultErrors, IVaultEvents {
     /// @notice What became of each of these requests.
     function requestStates(bytes32[] calldata requestIds) external view returns (RequestRecord[] memory);
 
-    /// @notice Makes a token payable or not, and sets both of its limits. Admin only.
+    /// @notice Makes a token, or the chain's own coin, payable or not, and sets both of its limits. Admin only.
     /// @param payoutLimit the most that one payout may move; zero for no limit.
     /// @param dayLimit the most that may leave in a UTC day; zero for no limit.
     function setToken(address token, bool enabled, uint256 payoutLimit, uint256 dayLimit) external;
@@ -97,6 +106,10 @@ interface ISettlementVault is IVaultErrors, IVaultEvents {
 
     /// @notice What the day's limit still allows; the largest number when there is no limit.
     function remainingToday(address token) external view returns (uint256);
+
+    /// @notice What stands for the chain's own coin wherever a token is named: zero. A vault that does not answer this
+    /// cannot pay the coin.
+    function NATIVE_COIN_ADDRESS() external view returns (address);
 
     /// @notice The largest amount and the largest limit.
     function MAX_AMOUNT() external view returns (uint256);
@@ -178,7 +191,8 @@ interface ISettlementVault is IVaultErrors, IVaultEvents {
         view
         returns (uint256 amount, uint256 readyAt, uint256 expiresAt);
 
-    /// @notice Sends on tokens that came here by mistake; never one that is or was payable. Admin only.
+    /// @notice Sends on tokens that came here by mistake; never one that is or was payable, nor the chain's coin. Admin
+    /// only.
     function sweep(address token, address to, uint256 amount) external;
 
     /// @notice Where emergency withdrawals go.

@@ -44,7 +44,7 @@ interface IVaultErrors {
     /// @notice The token is not enabled for payouts.
     error TokenNotPayable(address token);
 
-    /// @notice The token is or once was payable, so it leaves by payout or emergency withdrawal only.
+    /// @notice The token is or once was payable, or is the chain's coin: it leaves by payout or emergency withdrawal only.
     error TokenNotSweepable(address token);
 
     /// @notice The amount is above what one payout may move.
@@ -61,6 +61,10 @@ interface IVaultErrors {
 
     /// @notice The token does not tell balances, or there is no contract at its address.
     error BalanceUnknown(address token);
+
+    /// @notice The chain's coin did not reach its recipient: it refused the coin, needed more gas than a recipient gets,
+    /// or sent some of it back at once. The id is zero where the recipient is the treasury.
+    error CoinTransferFailed(bytes32 requestId, address to, uint256 amount);
 
     /// @notice Payouts need an approval of the risk signer.
     error ApprovalRequired(bytes32 requestId);

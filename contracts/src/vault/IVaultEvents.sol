@@ -3,7 +3,7 @@ pragma solidity ^0.8.28;
 
 /// @title IVaultEvents
 /// @notice What the vault did. Reading these from the vault's first block on gives its whole story: every request that
-/// was settled, every token that left, and every rule in force.
+/// was settled, every token that left, and every rule in force. The chain's own coin is the token zero.
 interface IVaultEvents {
     /// @notice A request was paid. At most one for each request id, and never beside a `RequestCancelled` of that id.
     event PayoutExecuted(bytes32 indexed requestId, address indexed token, address indexed to, uint256 amount);

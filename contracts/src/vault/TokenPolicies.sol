@@ -6,7 +6,8 @@ import {Gate} from "./Gate.sol";
 import {ISettlementVault} from "./ISettlementVault.sol";
 
 /// @title TokenPolicies
-/// @notice Which tokens are payable, how much at once and how much a day.
+/// @notice Which tokens are payable, how much at once and how much a day. The chain's own coin is one of them, under the
+/// zero address: no token can be there, and approvals and events name it like any other.
 ///
 /// The day's sum is kept also while there is no limit, so that a limit that is set in the middle of a day counts what
 /// has already left. Rules and sum are one storage word.
@@ -22,6 +23,9 @@ abstract contract TokenPolicies is ISettlementVault, Gate {
     uint256 private constant RULES_MASK = type(uint256).max << 144;
 
     /// @inheritdoc ISettlementVault
+    address public constant NATIVE_COIN_ADDRESS = address(0);
+
+    /// @inheritdoc ISettlementVault
     uint256 public constant MAX_AMOUNT = CompactLimit.MAX;
 
     mapping(address token => uint256 word) private tokens;
@@ -31,8 +35,8 @@ abstract contract TokenPolicies is ISettlementVault, Gate {
         external
         onlyRole(ADMIN_ROLE)
     {
-        if (token == address(0) || token == address(this)) revert InvalidAccount(token);
-        if (enabled && token.code.length == 0) revert InvalidAccount(token);
+        if (token == address(this)) revert InvalidAccount(token);
+        if (enabled && token != NATIVE_COIN_ADDRESS && token.code.length == 0) revert InvalidAccount(token);
         uint256 word = tokens[token];
         uint256 rules = enabled ? ENABLED | EVER_ENABLED : word & EVER_ENABLED;
         rules |= CompactLimit.fold(payoutLimit) << PAYOUT_LIMIT_SHIFT;

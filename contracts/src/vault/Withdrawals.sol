@@ -53,11 +53,13 @@ abstract contract Withdrawals is ISettlementVault, RiskGate, TokenPolicies, Reen
         Withdrawal memory pending = withdrawals[token];
         Timelock.requireReady(pending.readyAt);
         delete withdrawals[token];
-        uint256 balance = IERC20(token).balanceOf(address(this));
+        bool isNative = token == NATIVE_COIN_ADDRESS;
+        uint256 balance = isNative ? address(this).balance : IERC20(token).balanceOf(address(this));
         uint256 amount = pending.amount == type(uint256).max ? balance : pending.amount;
         if (amount > balance) revert VaultBalanceTooLow(token, balance, amount);
         emit EmergencyWithdrawalExecuted(token, TREASURY, amount);
-        IERC20(token).safeTransfer(TREASURY, amount);
+        if (isNative) _sendToTreasury(amount);
+        else IERC20(token).safeTransfer(TREASURY, amount);
     }
 
     /// @inheritdoc ISettlementVault
@@ -72,10 +74,19 @@ abstract contract Withdrawals is ISettlementVault, RiskGate, TokenPolicies, Reen
 
     /// @inheritdoc ISettlementVault
     function sweep(address token, address to, uint256 amount) external onlyRole(ADMIN_ROLE) nonReentrant {
-        if (_everPayable(token)) revert TokenNotSweepable(token);
+        if (token == NATIVE_COIN_ADDRESS || _everPayable(token)) revert TokenNotSweepable(token);
         if (to == address(0) || to == address(this)) revert InvalidAccount(to);
         if (amount == 0) revert WithdrawalIsZero(token);
         emit TokenSwept(token, to, amount);
+        uint256 coin = address(this).balance;
         IERC20(token).safeTransfer(to, amount);
+        // Some chains have a token that moves their coin.
+        if (address(this).balance < coin) revert TokenNotSweepable(token);
+    }
+
+    /// @dev Sends the chain's coin. The treasury's code gets all the gas there is: it was chosen at deployment.
+    function _sendToTreasury(uint256 amount) private {
+        (bool sent,) = TREASURY.call{value: amount}("");
+        if (!sent) revert CoinTransferFailed(bytes32(0), TREASURY, amount);
     }
 }

@@ -70,10 +70,15 @@ contract ConstructionTest is VaultBase {
         this.deploy(ADMIN, OPERATOR, TREASURY, 30 days + 1);
     }
 
-    function test_TheVaultTakesNoCoins() public {
-        VM.deal(address(this), 1);
+    /// @dev Also within the 2,300 gas that old contracts give.
+    function test_TheVaultTakesCoins() public {
+        VM.deal(address(this), 3);
         (bool taken,) = address(vault).call{value: 1}("");
-        assertTrue(!taken, "coins are refused");
+        assertTrue(taken, "coins are taken");
+        payable(address(vault)).transfer(2);
+        assertEq(address(vault).balance, 3, "balance");
+        (taken,) = address(vault).call{value: 0}(hex"12345678");
+        assertTrue(!taken, "a function that is not there is no deposit");
     }
 
     /// @dev The event hashes that workers filter by.

@@ -17,6 +17,8 @@ contract GasTest is BatchBase {
     /// @dev Shares its bit of the deny filter with a denied account: eighty apart.
     address private constant LOOKED_UP = address(uint160(HOLDER) + 1);
 
+    address private constant COIN = address(0);
+
     error ReadmeDiffers(string wantedRow);
     error AboveTheAim(uint256 gas, uint256 aim);
 
@@ -30,6 +32,9 @@ contract GasTest is BatchBase {
         VM.stopPrank();
         usd.mint(HOLDER, 1);
         usd.mint(LOOKED_UP, 1);
+        VM.deal(address(vault), 1000 ether);
+        VM.deal(HOLDER, 1);
+        _setToken(COIN, true, 25 ether, 100 ether);
     }
 
     function _payFirst() private {
@@ -102,6 +107,50 @@ contract GasTest is BatchBase {
         ISettlementVault.Approval[] memory approvals = _approvalsOf(payouts);
         _payApprovedBatch(payouts, approvals);
         _assertRow("`payoutBatchWithApprovals`, each of 50 to new recipients", _lastGas() / BATCH);
+    }
+
+    function _payNative(ISettlementVault.Payout[] memory payouts) private {
+        VM.prank(OPERATOR);
+        vault.payoutCoinBatch(payouts);
+    }
+
+    function _payNativeApproved(ISettlementVault.Payout[] memory payouts) private {
+        ISettlementVault.Approval[] memory approvals = _approvalsIn(COIN, payouts);
+        VM.prank(OPERATOR);
+        vault.payoutCoinBatchWithApprovals(payouts, approvals);
+    }
+
+    function _one(bytes32 requestId) private pure returns (ISettlementVault.Payout[] memory payouts) {
+        payouts = new ISettlementVault.Payout[](1);
+        payouts[0] = ISettlementVault.Payout(requestId, HOLDER, AMOUNT);
+    }
+
+    function test_APayoutOfTheCoin() public {
+        _useFor(address(0));
+        _payNative(_one(keccak256("earlier")));
+        _payNative(_one(ID));
+        _assertRow("`payoutCoinBatch`, one", _lastGas());
+    }
+
+    function test_APayoutOfTheCoinWithApproval() public {
+        _useFor(signer);
+        _payNativeApproved(_one(keccak256("earlier")));
+        _payNativeApproved(_one(ID));
+        _assertRow("`payoutCoinBatchWithApprovals`, one", _lastGas());
+    }
+
+    function test_ABatchOfTheCoin() public {
+        _useFor(address(0));
+        _payNative(_one(keccak256("earlier")));
+        _payNative(_batchOf50());
+        _assertRow("`payoutCoinBatch`, each of 50 to new recipients", _lastGas() / BATCH);
+    }
+
+    function test_ABatchOfTheCoinWithApprovals() public {
+        _useFor(signer);
+        _payNativeApproved(_one(keccak256("earlier")));
+        _payNativeApproved(_batchOf50());
+        _assertRow("`payoutCoinBatchWithApprovals`, each of 50 to new recipients", _lastGas() / BATCH);
     }
 
     function test_ACancellation() public {

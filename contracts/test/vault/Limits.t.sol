@@ -111,8 +111,6 @@ contract LimitsTest is VaultBase {
     }
 
     function test_RevertsOnAddressesThatAreNoToken() public {
-        VM.expectRevert(abi.encodeWithSelector(IVaultErrors.InvalidAccount.selector, address(0)));
-        _setToken(address(0), true, 0, 0);
         VM.expectRevert(abi.encodeWithSelector(IVaultErrors.InvalidAccount.selector, address(vault)));
         _setToken(address(vault), true, 0, 0);
         VM.expectRevert(abi.encodeWithSelector(IVaultErrors.InvalidAccount.selector, STRANGER));

@@ -5,6 +5,7 @@ import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol
 import {DemoToken} from "../../src/demo/DemoToken.sol";
 import {IVaultErrors} from "../../src/vault/IVaultErrors.sol";
 import {IVaultEvents} from "../../src/vault/IVaultEvents.sol";
+import {CoinToken} from "./support/OddTokens.sol";
 import {VaultBase} from "./support/VaultBase.sol";
 
 contract SweepTest is VaultBase {
@@ -58,6 +59,20 @@ contract SweepTest is VaultBase {
     function test_RevertsOnAnAmountOfZero() public {
         VM.expectRevert(abi.encodeWithSelector(IVaultErrors.WithdrawalIsZero.selector, address(stray)));
         _sweep(address(stray), ALICE, 0);
+    }
+
+    function test_TheChainsCoinCannotBeSwept() public {
+        VM.deal(address(vault), 5);
+        VM.expectRevert(abi.encodeWithSelector(IVaultErrors.TokenNotSweepable.selector, address(0)));
+        _sweep(address(0), ALICE, 1);
+    }
+
+    /// @dev As on Polygon and Celo, where the coin has a contract too.
+    function test_TheChainsCoinCannotBeSweptThroughAToken() public {
+        CoinToken token = new CoinToken();
+        VM.deal(address(vault), 5);
+        VM.expectRevert(abi.encodeWithSelector(IVaultErrors.TokenNotSweepable.selector, address(token)));
+        _sweep(address(token), ALICE, 1);
     }
 
     function test_RevertsWhenThereIsNoToken() public {

@@ -9,6 +9,10 @@ use crate::chain::{Address, ChainId, U256};
 /// The most decimals a token may have: 10^77 is the largest power of ten in 256 bits.
 pub const MAX_DECIMALS: u8 = 77;
 
+/// The address that stands for a chain's own coin where payouts, limits and events name a token. No
+/// token can be at it.
+pub const NATIVE_COIN: Address = Address::ZERO;
+
 /// A token, and how its base units are shown to people.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Token {
@@ -26,6 +30,14 @@ impl Token {
     /// Whether two tokens are the same thing, whatever they are called.
     pub fn is_same_as(&self, other: &Self) -> bool {
         self.chain == other.chain && self.contract == other.contract
+    }
+
+    /// Its contract's address, or [`NATIVE_COIN`].
+    pub const fn address(&self) -> Address {
+        match self.contract {
+            Some(contract) => contract,
+            None => NATIVE_COIN,
+        }
     }
 }
 

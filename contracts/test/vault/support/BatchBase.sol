@@ -33,6 +33,21 @@ abstract contract BatchBase is ApprovalBase {
         }
     }
 
+    /// @dev Approvals of a batch in any token, or in the chain's coin.
+    function _approvalsIn(address token, ISettlementVault.Payout[] memory payouts)
+        internal
+        view
+        returns (ISettlementVault.Approval[] memory approvals)
+    {
+        approvals = new ISettlementVault.Approval[](payouts.length);
+        uint256 nonce = vault.approvalNonce();
+        for (uint256 i = 0; i < payouts.length; ++i) {
+            ISettlementVault.Payout memory item = payouts[i];
+            bytes32 digest = _digest(item.requestId, token, item.to, item.amount, DEADLINE, nonce);
+            approvals[i] = ISettlementVault.Approval(nonce, DEADLINE, _signature(SIGNER_KEY, digest));
+        }
+    }
+
     function _payApprovedBatch(ISettlementVault.Payout[] memory payouts, ISettlementVault.Approval[] memory approvals)
         internal
     {

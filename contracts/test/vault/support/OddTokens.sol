@@ -2,6 +2,7 @@
 pragma solidity ^0.8.28;
 
 import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
+import {Vm} from "../../support/Vm.sol";
 
 /// @notice A token that anyone can mint, for the odd ones to grow from.
 abstract contract MintableToken is ERC20("Odd", "ODD") {
@@ -70,6 +71,21 @@ contract BonusToken is MintableToken {
 /// @notice A token that does not tell balances.
 contract BlindToken {
     function transfer(address, uint256) external pure returns (bool) {
+        return true;
+    }
+}
+
+/// @notice A token that moves the chain's own coin.
+contract CoinToken {
+    Vm private constant VM = Vm(address(uint160(uint256(keccak256("hevm cheat code")))));
+
+    function balanceOf(address account) external view returns (uint256) {
+        return account.balance;
+    }
+
+    function transfer(address to, uint256 amount) external returns (bool) {
+        VM.deal(msg.sender, msg.sender.balance - amount);
+        VM.deal(to, to.balance + amount);
         return true;
     }
 }

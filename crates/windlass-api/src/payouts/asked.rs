@@ -187,6 +187,23 @@ mod tests {
     }
 
     #[test]
+    fn the_chains_coin_is_read_by_its_symbol_and_by_the_zero_address() {
+        let mut info = info(&[(2, "USDC")]);
+        let chain = info.vault.chain;
+        let coin = Token { chain, contract: None, symbol: "POL".to_owned(), decimals: 18 };
+        let names = Names { prefix: String::new(), token: "token" };
+        let zero = Draft { token: Address::ZERO.to_string(), ..draft() };
+        let told = zero.request(&info, &names).map_err(|error| error.message).unwrap_err();
+        assert!(told.contains("is not among those that are paid"), "{told}");
+        info.tokens.insert(coin.address(), coin);
+        for token in ["POL".to_owned(), Address::ZERO.to_string()] {
+            let draft = Draft { token, ..draft() };
+            let request = draft.request(&info, &names).map_err(|error| error.message).unwrap();
+            assert_eq!((request.token, request.amount), (Address::ZERO, U256::from(7)));
+        }
+    }
+
+    #[test]
     fn what_is_wrong_is_told_by_the_name_of_its_field() {
         let slip = TO.replace('E', "e");
         let vault = Address::repeat_byte(0x11).to_string();

@@ -25,7 +25,7 @@ pub(crate) struct PayoutBody {
     idempotency_key: String,
     chain: u64,
     vault: String,
-    /// The token's contract.
+    /// The token's contract; the zero address for the chain's own coin.
     token: String,
     /// What people call the token; its address where that is not known.
     asset: String,

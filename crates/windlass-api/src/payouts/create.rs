@@ -27,7 +27,7 @@ pub(crate) struct AskBody {
     /// How much, in base units of the token, decimal.
     #[schema(example = "1000000")]
     amount: String,
-    /// The token's symbol, or its address.
+    /// The token's symbol, or its address; for the chain's own coin its symbol, or the zero address.
     #[schema(example = "USDC")]
     token: String,
     /// The same key is the same payout, for ever. Without one a random key is given.

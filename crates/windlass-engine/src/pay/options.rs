@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use windlass_core::chain::{Address, U256};
 use windlass_core::finality::Finality;
-use windlass_core::money::{Amount, Token};
+use windlass_core::money::{Amount, NATIVE_COIN, Token};
 use windlass_core::payout::request::VaultRef;
 use windlass_core::payout::risk::RiskRules;
 use windlass_core::payout::vault::calldata::MAX_BATCH;
@@ -15,7 +15,7 @@ use windlass_core::payout::vault::calldata::MAX_BATCH;
 pub struct PayOptions {
     /// The vault.
     pub vault: VaultRef,
-    /// The tokens that it pays; any when empty.
+    /// The tokens that it pays, the chain's own coin among them as [`NATIVE_COIN`]; any when empty.
     pub tokens: BTreeMap<Address, Token>,
     /// What may be paid.
     pub rules: RiskRules,
@@ -108,6 +108,7 @@ impl PayOptions {
     pub(super) fn shown(&self, token: Address, units: U256) -> String {
         match self.tokens.get(&token) {
             Some(known) => Amount { units, token: known.clone() }.to_string(),
+            None if token == NATIVE_COIN => format!("{units} wei of the chain's coin"),
             None => format!("{units} base units of {token}"),
         }
     }

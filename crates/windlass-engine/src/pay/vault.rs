@@ -2,6 +2,7 @@
 
 use windlass_core::chain::{Address, B256, Bytes, U256};
 use windlass_core::event::LogEvent;
+use windlass_core::money::NATIVE_COIN;
 use windlass_core::payout::ledger::{Inclusion, Payout};
 use windlass_core::payout::submit::{Call, CallOutcome};
 use windlass_core::payout::vault::answer::{self, VaultAnswerError, VaultRecord};
@@ -22,7 +23,11 @@ pub(super) struct ApprovalTerms {
     pub(super) nonce: u64,
 }
 
-/// How much of a token the vault could pay now.
+/// Why a payout of the chain's coin waits where the vault was deployed before it could pay that.
+const PAYS_NO_COIN: &str = "the vault cannot pay the chain's own coin: it was deployed before vaults could; \
+    deploy another with `windlass vault deploy`";
+
+/// How much of a token, or of the chain's coin, the vault could pay now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Payable {
     /// What it holds.
@@ -85,13 +90,31 @@ impl Payer {
         Ok(None)
     }
 
-    /// How much of a token the vault could pay now.
-    pub(super) async fn payable(&self, token: Address) -> Result<Payable, PayError> {
-        let told =
-            self.ask_of(token, calldata::balance_of(self.options.vault.address), BlockTag::Latest).await?;
-        let balance = answer::balance_of(&told)?;
+    /// How much of a token, or of the chain's coin, the vault could pay now; or why it cannot pay it
+    /// whatever it holds.
+    pub(super) async fn payable(&self, token: Address) -> Result<Result<Payable, &'static str>, PayError> {
+        let vault = self.options.vault.address;
+        let balance = if token == NATIVE_COIN {
+            if !self.pays_native_coin().await? {
+                return Ok(Err(PAYS_NO_COIN));
+            }
+            self.chain.balance(vault, BlockTag::Latest).await?
+        } else {
+            let told = self.ask_of(token, calldata::balance_of(vault), BlockTag::Latest).await?;
+            answer::balance_of(&told)?
+        };
         let told = self.ask(calldata::remaining_today(token), BlockTag::Latest).await?;
-        Ok(Payable { balance, left_today: answer::remaining_today(&told)? })
+        Ok(Ok(Payable { balance, left_today: answer::remaining_today(&told)? }))
+    }
+
+    /// Whether the vault has functions that pay the chain's own coin.
+    async fn pays_native_coin(&self) -> Result<bool, PayError> {
+        let call =
+            Call { from: Address::ZERO, to: Some(self.options.vault.address), data: calldata::native_coin() };
+        match self.chain.call(&call, BlockTag::Latest).await? {
+            CallOutcome::Returned(told) => Ok(answer::native_coin(&told)? == NATIVE_COIN),
+            CallOutcome::Reverted { .. } => Ok(false),
+        }
     }
 
     async fn ask(&self, data: Bytes, at: BlockTag) -> Result<Bytes, PayError> {

@@ -106,17 +106,17 @@ impl Look<'_> {
     async fn token(&self, token: &Token) -> Finding {
         let subject = format!("pay.token.{}", token.symbol);
         let look = async {
-            let Some(contract) = token.contract else {
-                return Ok(Finding::ok(&*subject, "the chain's coin"));
-            };
+            let contract = token.address();
+            self.vault.check_asset(contract).await?;
             let policy = self.vault.ask(&ask::token_policy(contract), BlockTag::Latest).await?;
             if !policy.enabled {
                 return Err(unusable(format_args!("the vault does not pay {}", token.symbol))
-                    .hint(format_args!("`windlass vault set-limit {}` enables it", token.symbol)));
+                    .hint(format_args!("`windlass vault set-limit --token {} …` enables it", token.symbol)));
             }
-            let data = calldata::balance_of(self.vault.address);
-            let told = self.vault.site.call(contract, data, BlockTag::Latest).await?;
-            let balance = self.vault.read(answer::balance_of(&told))?;
+            let balance = self.vault.balance(contract, BlockTag::Latest).await?.ok_or_else(|| {
+                unusable(format_args!("{contract} does not tell balances: it is no token"))
+                    .hint(format_args!("correct `address` in `[pay.token.{}]`", token.symbol))
+            })?;
             let holds = format!("the vault holds {}", view::shown(token, balance));
             if balance.is_zero() {
                 return Ok(Finding::warning(&*subject, holds, "send the vault some, or payouts of it wait"));

@@ -94,7 +94,7 @@ impl Reader<'_> {
             let needed = count(approvers.get()).max(base);
             match self.tokens.amount(text) {
                 Ok(Written::Of(amount)) => {
-                    let token = amount.token.contract.unwrap_or_default();
+                    let token = amount.token.address();
                     at_least(rules.steps.entry(token).or_default(), amount.units, needed);
                 }
                 // Base units stand for every token: each gets the step.
@@ -114,7 +114,7 @@ impl Reader<'_> {
         for text in texts {
             let known = match self.tokens.amount(text) {
                 Ok(Written::Of(amount)) => {
-                    let token = amount.token.contract.unwrap_or_default();
+                    let token = amount.token.address();
                     amounts.tokens.insert(token, amount.units).is_some()
                 }
                 Ok(Written::Units(units)) => amounts.others.replace(units).is_some(),

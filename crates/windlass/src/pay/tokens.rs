@@ -37,15 +37,17 @@ impl Tokens {
 
     /// The tokens of a vault on this chain.
     pub(crate) fn new(chain: ChainId, pay: &Pay) -> Self {
-        let tokens = pay.token.iter().map(|(symbol, token)| {
-            let decimals = u8::try_from(token.decimals.get()).unwrap_or(u8::MAX);
-            let contract = Some(token.address.0);
-            (token.address.0, Token { chain, contract, symbol: symbol.to_string(), decimals })
+        // A section that says too little, or contradicts itself, is reported by the check of `[pay]`.
+        let read = pay.token.iter().filter_map(|(symbol, token)| Some((symbol, token.read().ok()?)));
+        let tokens = read.map(|(symbol, (contract, decimals))| {
+            let token = Token { chain, contract, symbol: symbol.to_string(), decimals };
+            (token.address(), token)
         });
         Self(tokens.collect())
     }
 
-    /// All of them, by address.
+    /// All of them, by address; the chain's own coin is at
+    /// [`NATIVE_COIN`](windlass_core::money::NATIVE_COIN).
     pub(crate) const fn all(&self) -> &BTreeMap<Address, Token> {
         &self.0
     }
@@ -111,7 +113,9 @@ mod tests {
             let chain = ChainId::new(1).expect("an id");
             (address, Token { chain, contract: Some(address), symbol: symbol.to_owned(), decimals })
         };
-        Tokens(BTreeMap::from([token("USDC", 1, 6), token("DAI", 2, 18)]))
+        let chain = ChainId::new(1).expect("an id");
+        let coin = Token { chain, contract: None, symbol: "ETH".to_owned(), decimals: 18 };
+        Tokens(BTreeMap::from([token("USDC", 1, 6), token("DAI", 2, 18), (coin.address(), coin)]))
     }
 
     #[test]
@@ -127,7 +131,7 @@ mod tests {
             ("1 USDT", "`USDC` is"),
             ("1.0000001 USDC", "more decimals"),
             ("-1 USDC", "is no amount"),
-            ("1 ZEBRA", "known: USDC, DAI"),
+            ("1 ZEBRA", "known: ETH, USDC, DAI"),
         ] {
             let error = tokens().amount(text).expect_err(text);
             assert!(error.contains(told), "{text}: {error}");
@@ -139,5 +143,8 @@ mod tests {
         assert_eq!(tokens().named("dai").expect("known").decimals, 18);
         assert_eq!(tokens().named(&Address::repeat_byte(1).to_string()).expect("known").symbol, "USDC");
         assert!(tokens().named(&Address::repeat_byte(9).to_string()).is_err());
+        for name in ["ETH", "eth", &Address::ZERO.to_string()] {
+            assert_eq!(tokens().named(name).expect("known").contract, None, "{name}");
+        }
     }
 }

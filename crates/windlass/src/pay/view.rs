@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use windlass_core::chain::{Address, U256};
-use windlass_core::money::{Amount, Token};
+use windlass_core::money::{Amount, NATIVE_COIN, Token};
 use windlass_core::payout::ledger::{Approval, Attempt, Intent, Payout};
 use windlass_core::payout::risk::RiskVerdict;
 use windlass_core::payout::store::Payouts;
@@ -121,6 +121,7 @@ impl Lines {
 pub(crate) fn amount(tokens: &Tokens, token: Address, units: U256) -> String {
     match tokens.all().get(&token) {
         Some(token) => shown(token, units),
+        None if token == NATIVE_COIN => format!("{units} wei of the chain's coin"),
         None => format!("{units} base units of {token}"),
     }
 }

@@ -16,7 +16,7 @@ pub(crate) const ALL: &str = "all";
 /// A token as it was named.
 #[derive(Debug, Clone)]
 pub(crate) struct NamedToken {
-    /// Its contract.
+    /// Its contract, or [`NATIVE_COIN`](windlass_core::money::NATIVE_COIN).
     pub(crate) address: Address,
     /// What is known of it.
     known: Option<Token>,
@@ -34,8 +34,7 @@ impl NamedToken {
                 .hint("name it by its address, with amounts in base units")
         };
         let known = site.tokens.as_ref().ok_or_else(unknown)?.find(text)?;
-        let address = known.contract.ok_or_else(unknown)?;
-        Ok(Self { address, known: Some(known) })
+        Ok(Self { address: known.address(), known: Some(known) })
     }
 
     /// An amount: `12.5`, `12.5 USDC`, or a whole number of base units of a token whose

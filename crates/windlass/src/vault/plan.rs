@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use windlass_core::chain::{Address, Bytes};
+use windlass_core::money::NATIVE_COIN;
 use windlass_core::payout::submit::Call;
 use windlass_core::payout::vault::admin::deploy::Deployment;
 use windlass_core::payout::vault::admin::{AdminCall, Argument, EVERYTHING};
@@ -39,10 +40,12 @@ pub(crate) struct Planned {
 impl Planned {
     /// A call of the vault.
     pub(crate) fn call(vault: &Vault, call: &AdminCall, purpose: impl Into<String>) -> Self {
+        // A request that is not known here is cancelled without a recipient; its token of zero is no coin.
+        let is_unknown = matches!(call, AdminCall::CancelRequest(payout) if payout.to.is_zero());
         let told = |(name, argument): (&'static str, Argument)| Told {
             name,
             value: argument.to_string(),
-            shown: shown(&vault.site, argument),
+            shown: if is_unknown { argument.to_string() } else { shown(&vault.site, argument) },
         };
         Self {
             to: Some(vault.address),
@@ -93,6 +96,7 @@ fn shown(site: &Site, argument: Argument) -> String {
     match argument {
         Argument::Token(address) => match site.token(address) {
             Some(token) => format!("{address} ({})", token.symbol),
+            None if address == NATIVE_COIN => format!("{address} (the chain's coin)"),
             None => address.to_string(),
         },
         Argument::Account(address) if address.is_zero() => format!("{address} (nobody)"),

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use windlass_core::chain::{Address, Bytes, ChainId};
+use windlass_core::chain::{Address, Bytes, ChainId, U256};
 use windlass_core::code::Code;
+use windlass_core::money::NATIVE_COIN;
 use windlass_core::payout::request::VaultRef;
 use windlass_core::payout::submit::{Call, CallOutcome, TransactionChain};
-use windlass_core::payout::vault::VaultAnswerError;
 use windlass_core::payout::vault::admin::ask::{self, Question};
 use windlass_core::payout::vault::admin::refusal;
+use windlass_core::payout::vault::{VaultAnswerError, answer, calldata};
 use windlass_core::reader::BlockTag;
 
 use crate::collect::endpoints::Endpoints;
@@ -122,6 +123,40 @@ impl Vault {
     /// An answer of the vault's, or what is wrong with it.
     pub(crate) fn read<T>(&self, answer: Result<T, VaultAnswerError>) -> Result<T, Failure> {
         answer.map_err(|error| unusable(self.address, error))
+    }
+
+    /// What the vault holds of a token or of the chain's coin; `None` where the token does not tell.
+    pub(crate) async fn balance(&self, token: Address, at: BlockTag) -> Result<Option<U256>, Failure> {
+        if token == NATIVE_COIN {
+            return Ok(Some(self.site.chain.balance(self.address, at).await?));
+        }
+        let call = Call { from: Address::ZERO, to: Some(token), data: calldata::balance_of(self.address) };
+        Ok(match self.site.chain.call(&call, at).await? {
+            CallOutcome::Returned(told) => answer::balance_of(&told).ok(),
+            CallOutcome::Reverted { .. } => None,
+        })
+    }
+
+    /// Whether the vault has functions that pay the chain's own coin: older ones have not.
+    pub(crate) async fn pays_native_coin(&self) -> Result<bool, Failure> {
+        let call = Call { from: Address::ZERO, to: Some(self.address), data: calldata::native_coin() };
+        match self.site.chain.call(&call, BlockTag::Latest).await? {
+            CallOutcome::Returned(told) => Ok(self.read(answer::native_coin(&told))? == NATIVE_COIN),
+            CallOutcome::Reverted { .. } => Ok(false),
+        }
+    }
+
+    /// Refuses the chain's own coin where the vault was deployed before it could pay that.
+    pub(crate) async fn check_asset(&self, token: Address) -> Result<(), Failure> {
+        if token != NATIVE_COIN || self.pays_native_coin().await? {
+            return Ok(());
+        }
+        let message = format!(
+            "{} cannot pay or withdraw the chain's own coin: it was deployed before vaults could",
+            self.address
+        );
+        Err(Failure::coded(Code::VaultUnusable, message)
+            .hint("deploy another vault with `windlass vault deploy`; send this one no coin"))
     }
 
     /// The time of the newest block, in seconds since 1970: the vault's clock.

@@ -26,7 +26,10 @@ impl PayoutMutations {
         context: &Context<'_>,
         #[graphql(desc = "In lower case, or with the capitals of its checksum.")] to: String,
         #[graphql(desc = "In base units of the token, decimal.")] amount: String,
-        #[graphql(desc = "The token's symbol, or its address.")] asset: String,
+        #[graphql(
+            desc = "The token's symbol, or its address; for the chain's own coin its symbol, or the zero address."
+        )]
+        asset: String,
         #[graphql(desc = "Without one a random key is given.")] idempotency_key: Option<String>,
     ) -> Result<Option<PayoutNode>> {
         let admitted = admit(context, Verb::Create).await?;

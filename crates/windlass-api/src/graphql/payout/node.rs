@@ -156,7 +156,7 @@ impl PayoutNode {
         self.payout.request.vault.address.to_checksum(None)
     }
 
-    /// The token's contract.
+    /// The token's contract; the zero address for the chain's own coin.
     async fn token(&self) -> String {
         self.payout.request.token.to_checksum(None)
     }

@@ -39,6 +39,9 @@ sol! {
         function payoutWithApproval(bytes32 requestId, address token, address to, uint256 amount, Approval approval) external;
         function payoutBatch(address token, Payout[] payouts) external;
         function payoutBatchWithApprovals(address token, Payout[] payouts, Approval[] approvals) external;
+        function payoutCoinBatch(Payout[] payouts) external;
+        function payoutCoinBatchWithApprovals(Payout[] payouts, Approval[] approvals) external;
+        function NATIVE_COIN_ADDRESS() external view returns (address);
         function requestState(bytes32 requestId) external view returns (RequestRecord memory);
         function requestStates(bytes32[] requestIds) external view returns (RequestRecord[] memory list);
         function riskSigner() external view returns (address);
@@ -66,6 +69,7 @@ sol! {
         error PayoutLimitExceeded(bytes32 requestId, address token, uint256 amount, uint256 limit);
         error TransferNotExact(address token, address account, uint256 expectedBalance, uint256 balance);
         error BalanceUnknown(address token);
+        error CoinTransferFailed(bytes32 requestId, address to, uint256 amount);
         error ApprovalRequired(bytes32 requestId);
         error RiskSignerNotSet();
         error ApprovalInvalid(bytes32 requestId, address riskSigner);

@@ -84,7 +84,7 @@ pub enum AdminCall {
     Unpause,
     /// Makes a token payable or not, and sets its limits.
     SetToken {
-        /// The token's contract.
+        /// The token's contract, or [`NATIVE_COIN`](crate::money::NATIVE_COIN).
         token: Address,
         /// Whether it is payable.
         enabled: bool,

@@ -91,6 +91,11 @@ pub fn deployed_at_block(answer: &[u8]) -> Result<u64, VaultAnswerError> {
     })
 }
 
+/// The answer to `NATIVE_COIN_ADDRESS`: what stands for the chain's own coin in the vault's calls.
+pub fn native_coin(answer: &[u8]) -> Result<Address, VaultAnswerError> {
+    read::<Vault::NATIVE_COIN_ADDRESSCall>(answer)
+}
+
 /// What the day's limit of a token still allows.
 pub fn remaining_today(answer: &[u8]) -> Result<U256, VaultAnswerError> {
     read::<Vault::remainingTodayCall>(answer)

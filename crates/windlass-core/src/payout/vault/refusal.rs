@@ -1,6 +1,6 @@
 //! Why a payout would not be made: a revert's bytes, in words, and what follows.
 
-mod words;
+pub(super) mod words;
 
 use std::fmt;
 
@@ -95,9 +95,11 @@ impl VaultRefusal {
 /// What follows from one of the vault's errors.
 fn kind(error: &Error) -> RefusalKind {
     match error {
-        Error::EnforcedPause(_) | Error::VaultBalanceTooLow(_) | Error::DayLimitExceeded(_) => {
-            RefusalKind::Passing
-        }
+        Error::EnforcedPause(_)
+        | Error::VaultBalanceTooLow(_)
+        | Error::DayLimitExceeded(_)
+        // A recipient that is a contract may take the coin later.
+        | Error::CoinTransferFailed(_) => RefusalKind::Passing,
         Error::ApprovalExpired(_) | Error::ApprovalNonceMismatch(_) => RefusalKind::NewApproval,
         Error::RequestAlreadyPaid(_) => RefusalKind::AlreadyPaid,
         Error::RequestAlreadyCancelled(_) => RefusalKind::AlreadyCancelled,

@@ -12,8 +12,11 @@ use super::calldata::BatchError;
 use super::*;
 use crate::chain::{Address, B256, BlockRef, Bytes, ChainId, U256};
 use crate::event::{LogEvent, Topics};
+use crate::money::NATIVE_COIN;
 use crate::payout::request::VaultRef;
 use crate::payout::signer::Signature;
+
+mod native;
 
 const ARTIFACT: &str = include_str!("../../../../../contracts/artifacts/SettlementVault.json");
 
@@ -57,14 +60,21 @@ fn log(event: &impl alloy_sol_types::SolEvent) -> LogEvent {
 #[test]
 fn a_call_is_the_payment_of_these_and_no_others() {
     let approval = Approval { nonce: 3, deadline_s: 9, signature: vec![1, 2].into() };
-    let (one, two, three) = (payout(1), payout(2), payout(3));
+    for token in [Address::repeat_byte(0xbb), NATIVE_COIN] {
+        check_calls_of(token, &approval);
+    }
+}
+
+/// The calls that pay one and two of a token pay these and no others, in no other token.
+fn check_calls_of(token: Address, approval: &Approval) {
+    let [one, two, three] = [1, 2, 3].map(|byte| VaultPayout { token, ..payout(byte) });
     let both = [one, two];
     let calls = [
         (calldata::payout(&one), &both[..1]),
-        (calldata::payout_with_approval(&one, &approval), &both[..1]),
+        (calldata::payout_with_approval(&one, approval), &both[..1]),
         (calldata::payout_batch(&both).expect("a batch"), &both[..]),
         (
-            calldata::payout_batch_with_approvals(&[(one, approval.clone()), (two, approval)])
+            calldata::payout_batch_with_approvals(&[(one, approval.clone()), (two, approval.clone())])
                 .expect("a batch"),
             &both[..],
         ),
@@ -72,6 +82,9 @@ fn a_call_is_the_payment_of_these_and_no_others() {
     let dearer = |payout: VaultPayout| VaultPayout { amount: payout.amount + U256::ONE, ..payout };
     let elsewhere = |payout: VaultPayout| VaultPayout { to: Address::repeat_byte(9), ..payout };
     let of_another = |payout: VaultPayout| VaultPayout { token: Address::repeat_byte(9), ..payout };
+    let is_coin = token == NATIVE_COIN;
+    let coin_or_token = if is_coin { Address::repeat_byte(0xbb) } else { NATIVE_COIN };
+    let of_the_other_kind = |payout: VaultPayout| VaultPayout { token: coin_or_token, ..payout };
     for (call, paid) in calls {
         assert!(calldata::pays_exactly(&call, paid));
         let others: Vec<Vec<VaultPayout>> = vec![
@@ -82,6 +95,7 @@ fn a_call_is_the_payment_of_these_and_no_others() {
             paid.iter().copied().map(dearer).collect(),
             paid.iter().copied().map(elsewhere).collect(),
             paid.iter().copied().map(of_another).collect(),
+            paid.iter().copied().map(of_the_other_kind).collect(),
         ];
         for other in others {
             assert!(!calldata::pays_exactly(&call, &other), "{other:?}");

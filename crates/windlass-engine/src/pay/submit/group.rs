@@ -96,7 +96,14 @@ impl Submitter {
         items: Vec<Item>,
         checked: &mut Checked,
     ) -> Result<Vec<Item>, PayError> {
-        let payable = self.payer.payable(token).await?;
+        let payable = match self.payer.payable(token).await? {
+            Ok(payable) => payable,
+            Err(reason) => {
+                let held = items.into_iter().map(|item| (item.taken, Fate::wait(reason)));
+                checked.settled.extend(held);
+                return Ok(Vec::new());
+            }
+        };
         let vault = self.payer.options.vault;
         let limit = payable.balance.min(payable.left_today);
         checked.limits.push(OpenTotalLimit { vault, token, limit });

@@ -10,6 +10,7 @@ use serde_json::{Value as Json, json};
 use windlass_chain::evm::{EvmPool, PoolOptions};
 use windlass_core::chain::ChainId;
 use windlass_core::finality::Finality;
+use windlass_core::money::NATIVE_COIN;
 use windlass_core::name::Owner;
 use windlass_core::payout::ledger::{Attempt, Payout};
 use windlass_core::payout::request::{IdempotencyKey, PayoutId, PayoutRequest, VaultRef};
@@ -86,6 +87,19 @@ impl Stage {
         self.mine(FINALITY + 1).await;
     }
 
+    /// From here on the chain's own coin is paid, which the vault is given, in the place of the token.
+    async fn of_coin(mut self) -> Self {
+        let (token, none) = (NATIVE_COIN, U256::ZERO);
+        let rules = setTokenCall { token, enabled: true, payoutLimit: none, dayLimit: none };
+        self.act(self.vault.address, rules.abi_encode().into()).await;
+        let from = dev_accounts()[0].address();
+        let funds = json!({"from": from, "to": self.vault.address, "value": "0xf4240", "gas": "0xc350"});
+        self.sent(funds).await;
+        self.token = NATIVE_COIN;
+        self.mine(FINALITY + 1).await;
+        self
+    }
+
     async fn rpc(&self, method: &str, params: Json) -> Json {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
         let request = self.client.post(&self.anvil.url).header("content-type", "application/json").body(body);
@@ -156,6 +170,10 @@ impl Stage {
     }
 
     async fn approved(&self, key: &str, amount: u64) -> PayoutId {
+        self.approved_to(key, Address::left_padding_from(&keccak256(key)[..8]), amount).await
+    }
+
+    async fn approved_to(&self, key: &str, to: Address, amount: u64) -> PayoutId {
         let random = keccak256(key);
         let random = u128::from_be_bytes(random[..16].try_into().expect("sixteen"));
         let ledger = Ledger::new(self.store.clone(), AUDIT_KEY);
@@ -164,7 +182,7 @@ impl Stage {
         let request = PayoutRequest {
             vault: self.vault,
             token: self.token,
-            to: Address::left_padding_from(&keccak256(key)[..8]),
+            to,
             amount: U256::from(amount),
             key: IdempotencyKey::new(key).expect("a key"),
         };
@@ -235,6 +253,9 @@ impl Stage {
     }
 
     async fn balance(&self, owner: Address) -> U256 {
+        if self.token == NATIVE_COIN {
+            return self.pool.balance(owner, BlockTag::Latest).await.expect("a balance");
+        }
         let call =
             json!([{"to": self.token, "data": Bytes::from(balanceOfCall { owner }.abi_encode())}, "latest"]);
         let bytes: Bytes = serde_json::from_value(self.rpc("eth_call", call).await).expect("bytes");
@@ -323,4 +344,28 @@ async fn a_bump_takes_the_place_of_its_original() {
     assert!(!stage.is_pooled(original.hash).await, "another has its place");
     stage.until(&mut process, |payout| payout.finalized_at.is_some()).await;
     stage.agrees(&[id]).await;
+}
+
+/// The chain's own coin, alone and in a batch, and a recipient that does not take it: the token's
+/// contract, which anvil says so of in words of its own.
+#[tokio::test]
+async fn the_coin_is_paid_and_a_recipient_that_refuses_it_is_named() {
+    let stage = Stage::set().await;
+    let refusing = stage.token;
+    let stage = stage.of_coin().await;
+    let mut process = stage.process("one", 10);
+    let mut ids = vec![stage.approved("invoice-1", 25).await];
+    stage.until(&mut process, |payout| payout.finalized_at.is_some()).await;
+    for number in 2..5 {
+        ids.push(stage.approved(&format!("invoice-{number}"), 10 * number).await);
+    }
+    let refused = stage.approved_to("refused", refusing, 7).await;
+    stage.clock.advance_ms(5_000);
+    let done = process.submitters[0].step().await.expect("submitted");
+    assert_eq!(done, Submitted::Worked { transactions: 1, payouts: 3, held: 1, ended: 0 });
+    let reason = stage.payout(refused).await.hold.expect("a reason").reason;
+    assert!(reason.contains(&format!("CoinTransferFailed: {refusing} refuses the chain's coin")), "{reason}");
+    let is_done = |payout: &Payout| payout.finalized_at.is_some() || payout.request.to == refusing;
+    stage.until(&mut process, is_done).await;
+    stage.agrees(&ids).await;
 }

@@ -35,6 +35,8 @@ const PAYOUTS: u64 = 3;
 /// What is played.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Story {
+    /// Whether the chain's own coin is paid, and not a token.
+    pub(super) is_of_coin: bool,
     pub(super) batch: usize,
     pub(super) plant: Plant,
 }
@@ -165,8 +167,11 @@ async fn run(world: &World, tripwire: &Arc<Tripwire>, happened: &Happened, plant
 /// Plays a story with a death at a point, to its end; the calls that were met until then, or
 /// nothing if the story has no such point.
 pub(super) async fn killed_at(kind: Kind, point: usize, story: Story) -> Option<BTreeSet<&'static str>> {
-    let Story { batch, plant } = story;
-    let world = World::new(kind, |options| options.batch = batch).await;
+    let Story { is_of_coin, batch, plant } = story;
+    let mut world = World::new(kind, |options| options.batch = batch).await;
+    if is_of_coin {
+        world = world.of_coin();
+    }
     plant.into_chain(&world);
     let (tripwire, happened) = (Tripwire::new(point), Happened::default());
     let is_killed = run(&world, &tripwire, &happened, plant).await;
@@ -198,11 +203,11 @@ async fn is_told_as_it_was(world: &World, point: usize) {
     assert!(attempts > 1, "point {point}: more was never offered");
 }
 
-async fn at_every_point(kind: Kind, batch: usize, stride: usize) {
+async fn at_every_point(kind: Kind, is_of_coin: bool, batch: usize, stride: usize) {
     let mut names = BTreeSet::new();
     let mut points = 0;
     for point in (1..MAX_POINTS).step_by(stride) {
-        match killed_at(kind, point, Story { batch, plant: Plant::Nothing }).await {
+        match killed_at(kind, point, Story { is_of_coin, batch, plant: Plant::Nothing }).await {
             Some(met) => names.extend(met),
             None => break,
         }
@@ -217,16 +222,31 @@ async fn at_every_point(kind: Kind, batch: usize, stride: usize) {
 
 #[tokio::test]
 async fn killed_at_every_point_each_payout_is_paid_once() {
-    at_every_point(Kind::Sqlite, 1, 1).await;
+    at_every_point(Kind::Sqlite, false, 1, 1).await;
 }
 
 #[tokio::test]
 async fn killed_at_every_point_of_a_batch_each_payout_is_paid_once() {
-    at_every_point(Kind::Sqlite, 2, 1).await;
+    at_every_point(Kind::Sqlite, false, 2, 1).await;
 }
 
 /// A sample: every point is the same call to another store.
 #[tokio::test]
 async fn killed_on_postgres_each_payout_is_paid_once() {
-    at_every_point(Kind::Postgres, 2, 13).await;
+    at_every_point(Kind::Postgres, false, 2, 13).await;
+}
+
+#[tokio::test]
+async fn killed_at_every_point_each_payout_of_the_coin_is_paid_once() {
+    at_every_point(Kind::Sqlite, true, 1, 1).await;
+}
+
+#[tokio::test]
+async fn killed_at_every_point_of_a_batch_each_payout_of_the_coin_is_paid_once() {
+    at_every_point(Kind::Sqlite, true, 2, 1).await;
+}
+
+#[tokio::test]
+async fn killed_on_postgres_each_payout_of_the_coin_is_paid_once() {
+    at_every_point(Kind::Postgres, true, 2, 13).await;
 }

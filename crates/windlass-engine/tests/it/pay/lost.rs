@@ -15,9 +15,12 @@ use windlass_engine::pay::submit::Submitted;
 use super::world::{FINALITY, Process, World};
 use crate::database::Kind;
 
-/// A world with a payment that is final.
+/// A world with a payment that is final, in a token.
 async fn paid(kind: Kind) -> (World, Process, windlass_core::payout::request::PayoutId) {
-    let world = World::new(kind, |_| {}).await;
+    paid_in(World::new(kind, |_| {}).await).await
+}
+
+async fn paid_in(world: World) -> (World, Process, windlass_core::payout::request::PayoutId) {
     let id = world.approved("invoice-1", 25).await;
     let mut process = world.process("one");
     world.drive(&mut process, 40).await;
@@ -35,8 +38,8 @@ async fn replace(world: &World, id: windlass_core::payout::request::PayoutId, re
     world.chain.mine_many(FINALITY + 2);
 }
 
-async fn a_final_payment_that_is_gone_is_named_and_sent_again(kind: Kind) {
-    let (world, mut process, id) = paid(kind).await;
+async fn a_final_payment_that_is_gone_is_named_and_sent_again(world: World) {
+    let (world, mut process, id) = paid_in(world).await;
     let mut recheck = Recheck::new(process.payer.clone());
     let all_there = Rechecked { payments: 1, ..Rechecked::default() };
     assert_eq!(recheck.step().await.expect("looked"), all_there);
@@ -79,12 +82,18 @@ async fn a_final_payment_that_is_gone_is_named_and_sent_again(kind: Kind) {
 
 #[tokio::test]
 async fn a_final_payment_that_is_gone_is_sent_again_on_sqlite() {
-    a_final_payment_that_is_gone_is_named_and_sent_again(Kind::Sqlite).await;
+    a_final_payment_that_is_gone_is_named_and_sent_again(World::new(Kind::Sqlite, |_| {}).await).await;
+}
+
+#[tokio::test]
+async fn a_final_payment_of_the_coin_that_is_gone_is_sent_again() {
+    let world = World::new(Kind::Sqlite, |_| {}).await.of_coin();
+    a_final_payment_that_is_gone_is_named_and_sent_again(world).await;
 }
 
 #[tokio::test]
 async fn a_final_payment_on_postgres_that_is_gone_is_sent_again() {
-    a_final_payment_that_is_gone_is_named_and_sent_again(Kind::Postgres).await;
+    a_final_payment_that_is_gone_is_named_and_sent_again(World::new(Kind::Postgres, |_| {}).await).await;
 }
 
 /// The payment came back by itself, in another block: nothing is sent again.

@@ -11,6 +11,8 @@ mod gas;
 mod kills;
 mod life;
 mod lost;
+mod native;
+mod native_tampering;
 mod overseer;
 mod people;
 mod planted;

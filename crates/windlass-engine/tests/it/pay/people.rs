@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use alloy_consensus::TxEip1559;
 use alloy_primitives::{Address, B256, Bytes, TxKind, U256, keccak256};
 use alloy_sol_types::SolCall;
+use windlass_core::money::NATIVE_COIN;
 use windlass_core::payout::ledger::Intent;
 use windlass_devnet::chain::PoolError;
 use windlass_devnet::node::Node;
@@ -30,7 +31,8 @@ impl World {
         let transaction = TxEip1559 {
             chain_id: self.chain.chain_id(),
             nonce: self.chain.next_nonce(sender.address()),
-            gas_limit: 21_000,
+            // A vault runs code when it takes coins.
+            gas_limit: 50_000,
             max_fee_per_gas: 100_000_000_000,
             max_priority_fee_per_gas: 0,
             to: TxKind::Call(to),
@@ -82,7 +84,11 @@ impl World {
 
     /// Gives the vault more.
     pub(crate) fn add(&self, amount: u64) {
-        self.act(0, self.token, &mintCall { to: self.vault.address, amount: U256::from(amount) });
+        let (to, sum) = (self.vault.address, U256::from(amount));
+        match self.token {
+            NATIVE_COIN => self.send_coin(0, to, sum),
+            token => self.act(0, token, &mintCall { to, amount: sum }),
+        }
         self.given.fetch_add(amount, Ordering::SeqCst);
     }
 
@@ -92,7 +98,10 @@ impl World {
     }
 
     pub(crate) fn balance(&self, of: Address) -> U256 {
-        self.ask(self.token, &balanceOfCall { owner: of })
+        match self.token {
+            NATIVE_COIN => self.chain.balance(of),
+            token => self.ask(token, &balanceOfCall { owner: of }),
+        }
     }
 
     pub(crate) fn is_paused(&self) -> bool {

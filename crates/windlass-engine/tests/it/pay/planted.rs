@@ -128,7 +128,7 @@ async fn found_by_schedules(plant: Plant) -> String {
 async fn found_by_kills(plant: Plant) -> String {
     for point in 1..MAX_TRIES {
         let killed = async {
-            let story = Story { batch: 2, plant };
+            let story = Story { is_of_coin: false, batch: 2, plant };
             let met = kills::killed_at(Kind::Sqlite, usize::try_from(point).expect("small"), story).await;
             assert!(met.is_none_or(|met| !met.is_empty()));
         };

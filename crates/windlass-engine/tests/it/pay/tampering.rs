@@ -32,14 +32,14 @@ use super::world::{AUDIT_KEY, Process, World};
 use crate::database::{Database, Intruder, Kind};
 
 /// A world into which somebody breaks.
-struct Break {
-    world: World,
-    intruder: Intruder,
-    process: Process,
+pub(super) struct Break {
+    pub(super) world: World,
+    pub(super) intruder: Intruder,
+    pub(super) process: Process,
 }
 
 impl Break {
-    async fn new(kind: Kind, change: impl FnOnce(&mut PayOptions)) -> Self {
+    pub(super) async fn new(kind: Kind, change: impl FnOnce(&mut PayOptions)) -> Self {
         let clock = Arc::new(ManualClock::new());
         let (database, store, intruder) = Database::open_to_all(kind, clock.clone()).await;
         let mut world = World::with(store, database, clock, None, change);
@@ -49,26 +49,26 @@ impl Break {
         Self { world, intruder, process }
     }
 
-    async fn sql(&self, statements: &[&str]) -> u64 {
+    pub(super) async fn sql(&self, statements: &[&str]) -> u64 {
         let statements: Vec<String> = statements.iter().map(|text| (*text).to_owned()).collect();
         self.intruder.run(&statements).await
     }
 
-    async fn rounds(&mut self, rounds: usize) {
+    pub(super) async fn rounds(&mut self, rounds: usize) {
         for _ in 0..rounds {
             self.world.round(&mut self.process).await;
         }
     }
 
     /// Has a payout taken up again, as if it were due.
-    async fn enqueue(&self, id: PayoutId) {
+    pub(super) async fn enqueue(&self, id: PayoutId) {
         let names = PayNames::new(self.world.vault).expect("names");
         let job = NewJob::new(names.submit, PayNames::payout_lane(id).expect("a lane"), "{}");
         self.world.store.enqueue_jobs(vec![job]).await.expect("enqueued");
     }
 
     /// What the ledger has refused, by table.
-    fn refused(&self) -> BTreeSet<(&'static str, ForgeryKind)> {
+    pub(super) fn refused(&self) -> BTreeSet<(&'static str, ForgeryKind)> {
         self.process.ledger.forgeries().iter().map(|forgery| (forgery.row.table(), forgery.kind)).collect()
     }
 
@@ -78,7 +78,7 @@ impl Break {
         self.refused()
     }
 
-    async fn paid(&self) -> usize {
+    pub(super) async fn paid(&self) -> usize {
         self.world.payments().await.len()
     }
 }

@@ -90,6 +90,7 @@ pub(crate) struct World {
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) vault: VaultRef,
+    /// What is paid: a token, or the chain's own coin.
     pub(crate) token: Address,
     pub(crate) options: Arc<PayOptions>,
     pub(crate) sent: Arc<Mutex<Vec<Bytes>>>,
@@ -128,11 +129,28 @@ impl World {
         Self::with(store, database, clock, Some(account), change)
     }
 
+    /// The same with another vault's code.
+    pub(crate) async fn with_vault(artifact: &str) -> Self {
+        let clock = Arc::new(ManualClock::new());
+        let (database, store) = Database::open(Kind::Sqlite, clock.clone()).await;
+        Self::build(store, database, clock, (None, artifact), |_| {})
+    }
+
     pub(crate) fn with(
         store: Arc<dyn Store>,
         database: impl Any + Send + Sync,
         clock: Arc<ManualClock>,
         risk_key: Option<usize>,
+        change: impl FnOnce(&mut PayOptions),
+    ) -> Self {
+        Self::build(store, database, clock, (risk_key, VAULT), change)
+    }
+
+    fn build(
+        store: Arc<dyn Store>,
+        database: impl Any + Send + Sync,
+        clock: Arc<ManualClock>,
+        (risk_key, artifact): (Option<usize>, &str),
         change: impl FnOnce(&mut PayOptions),
     ) -> Self {
         let options = ChainOptions { finality_depth: FINALITY, ..ChainOptions::deterministic() };
@@ -143,7 +161,7 @@ impl World {
         let token = deploy(&chain, &accounts[0], TOKEN, &name);
         let risk_signer = risk_key.map_or(Address::ZERO, |account| accounts[account].address());
         let parts = (admin, operator, admin, accounts[9].address(), risk_signer, U256::from(3_600));
-        let address = deploy(&chain, &accounts[0], VAULT, &parts.abi_encode_params());
+        let address = deploy(&chain, &accounts[0], artifact, &parts.abi_encode_params());
         let vault = VaultRef { chain: ChainId::new(chain.chain_id()).expect("an id"), address };
         let mut options = PayOptions::new(vault);
         let known =

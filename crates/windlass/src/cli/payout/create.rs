@@ -133,7 +133,7 @@ pub(in crate::cli) fn request(
     amount: &Amount,
     key: IdempotencyKey,
 ) -> Result<PayoutRequest, String> {
-    let token = amount.token.contract.ok_or("the chain's own coin is not paid, only tokens are")?;
+    let token = amount.token.address();
     let request = PayoutRequest { vault, token, to: to.0, amount: amount.units, key };
     request.validate().map_err(|error| error.to_string())?;
     Ok(request)

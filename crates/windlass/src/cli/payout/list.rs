@@ -78,7 +78,7 @@ impl Args {
             Ok(None) => None,
             Ok(Some(Written::Units(units))) => Some(units),
             Ok(Some(Written::Of(amount))) => {
-                token = token.or(amount.token.contract);
+                token = token.or(Some(amount.token.address()));
                 Some(amount.units)
             }
             Err(message) => return Err(Failure::usage(message)),
@@ -103,8 +103,7 @@ impl Args {
         if let Ok(address) = parse_address(text) {
             return Ok(address);
         }
-        let token = tokens.find(text)?;
-        token.contract.ok_or_else(|| Failure::usage(format_args!("`{text}` has no contract")))
+        Ok(tokens.find(text)?.address())
     }
 }
 

@@ -32,6 +32,7 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let loaded = global.load()?;
     let vault = args.place.open(&loaded.config).await?;
     let token = NamedToken::read(&vault.site, &args.token)?;
+    vault.check_asset(token.address).await?;
     let amount = match args.amount.as_str() {
         ALL => EVERYTHING,
         text => token.units(text)?,

@@ -39,6 +39,7 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let loaded = global.load()?;
     let vault = args.place.open(&loaded.config).await?;
     let token = NamedToken::read(&vault.site, &args.token)?;
+    vault.check_asset(token.address).await?;
     let policy = vault.ask(&ask::token_policy(token.address), BlockTag::Latest).await?;
     let limit = |text: Option<&String>, now| text.map_or(Ok(now), |text| token.limit(text));
     let call = AdminCall::SetToken {

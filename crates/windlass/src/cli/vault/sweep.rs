@@ -1,9 +1,9 @@
 //! `windlass vault sweep`
 
-use windlass_core::chain::Address;
+use windlass_core::chain::{Address, U256};
 use windlass_core::code::Code;
+use windlass_core::money::NATIVE_COIN;
 use windlass_core::payout::vault::admin::AdminCall;
-use windlass_core::payout::vault::{answer, calldata};
 use windlass_core::reader::BlockTag;
 
 use super::common::{Consent, HowArgs, Where};
@@ -39,6 +39,10 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let loaded = global.load()?;
     let vault = args.place.open(&loaded.config).await?;
     let token = NamedToken::read(&vault.site, &args.token)?;
+    if token.address == NATIVE_COIN {
+        return Err(Failure::refused("the chain's own coin cannot be swept")
+            .hint("windlass vault emergency-withdraw sends it to the treasury, after the delay"));
+    }
     let amount = match args.amount.as_str() {
         ALL => held(&vault, token.address).await?,
         text => token.units(text)?,
@@ -50,9 +54,8 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
 }
 
 /// What the vault holds of a token.
-async fn held(vault: &Vault, token: Address) -> Result<windlass_core::chain::U256, Failure> {
-    let told = vault.site.call(token, calldata::balance_of(vault.address), BlockTag::Latest).await?;
-    answer::balance_of(&told).map_err(|_| {
+async fn held(vault: &Vault, token: Address) -> Result<U256, Failure> {
+    vault.balance(token, BlockTag::Latest).await?.ok_or_else(|| {
         Failure::coded(Code::ContractMissing, format_args!("{token} does not tell balances: it is no token"))
             .hint("check --token, and that it is on this chain")
     })

@@ -76,8 +76,17 @@ impl Found<'_> {
         let mut addresses = BTreeMap::new();
         for (place, (symbol, token)) in pay.token.iter().enumerate() {
             let key = format!("token.{symbol}");
-            if let Some(other) = addresses.insert(token.address, symbol) {
-                self.add(&key, format!("`{other}` has this address already"), None);
+            match token.read() {
+                Ok((contract, _)) => match (addresses.insert(contract, symbol), contract) {
+                    (Some(other), Some(_)) => {
+                        self.add(&key, format!("`{other}` has this address already"), None);
+                    }
+                    (Some(other), None) => {
+                        self.add(&key, format!("`{other}` is the chain's own coin already"), None);
+                    }
+                    (None, _) => {}
+                },
+                Err((message, hint)) => self.add(&key, message.to_owned(), Some(hint.to_owned())),
             }
             if let Some(other) = pay.token.keys().take(place).find(|other| other.is(&symbol.to_string())) {
                 self.add(&key, format!("`{other}` is the same symbol in other letters"), None);
@@ -136,5 +145,34 @@ mod tests {
         let told =
             problems(&format!("{SOUND}{}{}{}", token("USDC", "2"), token("usdc", "3"), token("DAI", "2")));
         assert_eq!(told.len(), 2, "{told:?}");
+    }
+
+    #[test]
+    fn a_token_has_a_contract_or_is_the_chains_coin() {
+        let coin = |symbol: &str, more: &str| format!("[pay.token.{symbol}]\n{more}\n");
+        assert_eq!(problems(&format!("{SOUND}{}", coin("POL", "native = true"))), Vec::<String>::new());
+        let sound = format!("{SOUND}{}", coin("POL", "native = true\ndecimals = 8"));
+        assert_eq!(problems(&sound), Vec::<String>::new());
+        let address = format!("address = '0x{}'", "2".repeat(40));
+        let zero = format!("address = '0x{}'\ndecimals = 18", "0".repeat(40));
+        for (section, told) in [
+            (
+                format!("native = true\n{address}"),
+                "`address` and `native` exclude each other (hint: leave out",
+            ),
+            (
+                "decimals = 6".to_owned(),
+                "`address` is missing (hint: name the token's contract, or write `native = true`",
+            ),
+            (zero, "no token is at the zero address (hint: for the chain's own coin, write `native = true`"),
+            (address, "`decimals` is missing (hint: write how many decimals"),
+        ] {
+            let found = problems(&format!("{SOUND}{}", coin("X", &section)));
+            assert_eq!(found.len(), 1, "{section}: {found:?}");
+            assert!(found[0].starts_with(&format!("w.toml:13: pay.token.X: {told}")), "{section}: {found:?}");
+        }
+        let found =
+            problems(&format!("{SOUND}{}{}", coin("MATIC", "native = true"), coin("POL", "native = true")));
+        assert_eq!(found, ["w.toml:15: pay.token.POL: `MATIC` is the chain's own coin already"]);
     }
 }

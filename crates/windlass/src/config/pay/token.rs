@@ -5,7 +5,8 @@ use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use windlass_core::money::MAX_DECIMALS;
+use windlass_core::chain::Address;
+use windlass_core::money::{MAX_DECIMALS, NATIVE_COIN};
 
 use crate::config::address::WrittenAddress;
 use crate::config::number::Number;
@@ -13,14 +14,66 @@ use crate::config::number::Number;
 /// The longest symbol.
 const MAX_SYMBOL_BYTES: usize = 16;
 
-/// A token that is paid.
+/// The decimals of a chain's own coin where the configuration does not name them.
+const NATIVE_DECIMALS: u64 = 18;
+
+/// A token that is paid: one with a contract, or the chain's own coin.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Token {
-    /// Its contract.
-    pub(crate) address: WrittenAddress,
-    /// How many decimals a whole one has.
-    pub(crate) decimals: Number<0, { MAX_DECIMALS as u64 }>,
+    /// Its contract; the chain's own coin has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "WrittenAddress")]
+    pub(crate) address: Option<WrittenAddress>,
+    /// Whether it is the chain's own coin; `address` is left out then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) native: bool,
+    /// How many decimals a whole one has; 18 for the chain's own coin unless set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Decimals")]
+    pub(crate) decimals: Option<Decimals>,
+}
+
+/// How many decimals a token has.
+pub(crate) type Decimals = Number<0, { MAX_DECIMALS as u64 }>;
+
+/// What is wrong with a token's section, and what to do about it.
+pub(crate) type TokenProblem = (&'static str, &'static str);
+
+impl Token {
+    /// Its contract, `None` for the chain's own coin, and its decimals.
+    pub(crate) fn read(&self) -> Result<(Option<Address>, u8), TokenProblem> {
+        let contract = match (self.native, self.address) {
+            (true, Some(_)) => {
+                return Err((
+                    "`address` and `native` exclude each other",
+                    "leave out `address` for the chain's own coin, or `native` for a token",
+                ));
+            }
+            (false, None) => {
+                return Err((
+                    "`address` is missing",
+                    "name the token's contract, or write `native = true` for the chain's own coin",
+                ));
+            }
+            (false, Some(WrittenAddress(NATIVE_COIN))) => {
+                return Err((
+                    "no token is at the zero address",
+                    "for the chain's own coin, write `native = true` instead of `address`",
+                ));
+            }
+            (true, None) => None,
+            (false, Some(WrittenAddress(contract))) => Some(contract),
+        };
+        let decimals = match (self.decimals, contract) {
+            (Some(decimals), _) => decimals.get(),
+            (None, None) => NATIVE_DECIMALS,
+            (None, Some(_)) => {
+                return Err(("`decimals` is missing", "write how many decimals the token has, such as 6"));
+            }
+        };
+        Ok((contract, u8::try_from(decimals).unwrap_or(u8::MAX)))
+    }
 }
 
 /// What people call a token. Case does not tell two of them apart.

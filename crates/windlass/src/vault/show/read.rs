@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use windlass_core::chain::{Address, Bytes, U256};
 use windlass_core::code::Code;
-use windlass_core::payout::submit::{Call, CallOutcome};
+use windlass_core::money::NATIVE_COIN;
 use windlass_core::payout::vault::admin::ask::{self, Moment, Window};
 use windlass_core::payout::vault::admin::{EVERYTHING, code};
 use windlass_core::payout::vault::{VaultAnswerError, answer, calldata};
@@ -87,11 +87,15 @@ impl Look<'_> {
         self.vault.read(read(&answer))
     }
 
-    /// Every token that is configured, or that events speak of.
+    /// Every token that is configured, or that events speak of; the chain's own coin also where the
+    /// vault holds some.
     async fn tokens(&self, history: Option<&History>) -> Result<Vec<TokenState>, Failure> {
         let configured = self.vault.site.tokens.iter().flat_map(|tokens| tokens.all().keys().copied());
         let mut addresses: BTreeSet<Address> = configured.collect();
         addresses.extend(history.iter().flat_map(|history| history.tokens.iter().copied()));
+        if self.vault.balance(NATIVE_COIN, self.at).await?.is_some_and(|held| !held.is_zero()) {
+            addresses.insert(NATIVE_COIN);
+        }
         let mut tokens = Vec::with_capacity(addresses.len());
         for token in addresses {
             tokens.push(self.token(token).await?);
@@ -116,22 +120,12 @@ impl Look<'_> {
             per_day: limit(policy.day_limit),
             spent_today: policy.spent_today.to_string(),
             remaining_today: limit(policy.day_limit).map(|_| remaining.to_string()),
-            balance: self.balance(token).await?.map(|units| units.to_string()),
+            balance: vault.balance(token, self.at).await?.map(|units| units.to_string()),
             pending_withdrawal: pending.map(|(amount, window)| PendingWithdrawal {
                 amount: (amount != EVERYTHING).then(|| amount.to_string()),
                 when: self.when(window),
             }),
             known,
-        })
-    }
-
-    /// What the vault has of a token; `None` where nobody tells.
-    async fn balance(&self, token: Address) -> Result<Option<U256>, Failure> {
-        let data = calldata::balance_of(self.vault.address);
-        let call = Call { from: Address::ZERO, to: Some(token), data };
-        Ok(match self.vault.site.chain.call(&call, self.at).await? {
-            CallOutcome::Returned(told) => answer::balance_of(&told).ok(),
-            CallOutcome::Reverted { .. } => None,
         })
     }
 

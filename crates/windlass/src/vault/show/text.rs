@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use windlass_core::chain::U256;
-use windlass_core::money::Token;
+use windlass_core::money::{NATIVE_COIN, Token};
 
 use super::{PendingAccount, PendingWithdrawal, TokenState, VaultState, When};
 use crate::config::address::WrittenAddress;
@@ -128,6 +128,9 @@ fn row(state: &TokenState) -> Vec<String> {
 }
 
 fn name(state: &TokenState) -> String {
+    if state.token.0 == NATIVE_COIN {
+        return state.symbol.clone().unwrap_or_else(|| "the chain's coin".to_owned());
+    }
     state
         .symbol
         .as_ref()

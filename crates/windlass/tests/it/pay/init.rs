@@ -84,6 +84,20 @@ async fn on_anvil_it_leaves_a_vault_that_pays_at_once() {
     let again = init(&folder, &[]);
     assert!(again.code == Some(0) && again.stderr.contains("everything is ready"), "{}", again.shown());
     assert_eq!(folder.read("windlass.toml"), config);
+
+    // The chain's own coin, added by hand: enabled and filled by the next run.
+    folder.write("windlass.toml", &format!("{config}\n[pay.token.ETH]\nnative = true\n"));
+    let with_coin = init(&folder, &[]);
+    let words = [
+        "the vault pays ETH within its limits",
+        "sent 10 ETH of a development account to the vault",
+        "everything is ready",
+    ];
+    assert!(words.iter().all(|words| with_coin.stderr.contains(words)), "{}", with_coin.shown());
+    let id = create(&folder, "invoice-2", "0.5 ETH");
+    assert_eq!(folder.run(&["payout", "approve", &id]).code, Some(0));
+    let checked = folder.run(&["doctor"]);
+    assert!(checked.stdout.contains("the vault holds 10 ETH"), "{}", checked.shown());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -43,6 +43,11 @@ pub(crate) struct PayWorld {
 impl PayWorld {
     /// The second account may pay.
     pub(crate) async fn start() -> Self {
+        Self::start_with(VAULT).await
+    }
+
+    /// The same with another vault's code.
+    pub(crate) async fn start_with(artifact: &str) -> Self {
         let options = ChainOptions { finality_depth: FINALITY, ..ChainOptions::deterministic() };
         let chain = Chain::new(options);
         let accounts = chain.accounts();
@@ -50,7 +55,7 @@ impl PayWorld {
         let name = ("US Dollar".to_owned(), "USDC".to_owned(), U256::from(6)).abi_encode_params();
         let token = deploy(&chain, TOKEN, &name);
         let parts = (admin, operator, admin, admin, Address::ZERO, U256::from(3_600));
-        let vault = deploy(&chain, VAULT, &parts.abi_encode_params());
+        let vault = deploy(&chain, artifact, &parts.abi_encode_params());
         let server =
             Server::start(Arc::new(chain.clone()), ServerOptions::default()).await.expect("a server");
         let world = Self { chain, vault, token, server };
@@ -83,6 +88,15 @@ impl PayWorld {
              track_interval = \"100ms\"\nhold_interval = \"100ms\"\nlease_ttl = \"2s\"\ndevelopment = true\n{more}\n\
              [pay.token.USDC]\naddress = \"{token}\"\ndecimals = 6\n"
         )
+    }
+
+    /// The same folder with the chain's own coin beside the token, and the key that sets the vault's rules.
+    pub(crate) fn folder_with_coin(&self, more: &str) -> Folder {
+        let coin = "[signer.admin]\ndevelopment_key = \"env:ADMIN_KEY\"\n[pay.token.POL]\nnative = true\n";
+        let config = self.config(more) + coin;
+        let folder = self.folder("").variable("ADMIN_KEY", hex::encode(self.chain.accounts()[0].key()));
+        folder.write("windlass.toml", &config);
+        folder
     }
 
     /// How often the vault has paid, and how much.

@@ -6,6 +6,7 @@ mod cancel;
 mod deploy;
 mod dry_run;
 mod help;
+mod native;
 mod refusals;
 mod roles;
 mod sending;

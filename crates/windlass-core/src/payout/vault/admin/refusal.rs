@@ -6,6 +6,7 @@ use alloy_sol_types::SolInterface;
 use super::{VaultRole, admin_role};
 use crate::chain::B256;
 use crate::payout::vault::abi::VaultAdmin::VaultAdminErrors as Error;
+use crate::payout::vault::refusal::words::Asset;
 use crate::payout::vault::refusal::{RefusalKind, VaultRefusal};
 
 /// Reads a revert: the bytes, and the node's words for when there are none.
@@ -57,8 +58,11 @@ fn arguments(error: &Error) -> String {
         Error::OperationExpired(e) => format!("it could be carried out until {}, and no longer", e.expiredAt),
         Error::OperationNotReady(e) => format!("it can be carried out from {} on", e.readyAt),
         Error::TokenNotSweepable(e) => {
-            format!("token {} is or was payable, and leaves by payout or emergency withdrawal only", e.token)
+            let asset = Asset(e.token);
+            format!(
+                "{asset} is, was or moves what is payable: it leaves by payout or emergency withdrawal only"
+            )
         }
-        Error::WithdrawalIsZero(e) => format!("nothing of token {} is to be moved", e.token),
+        Error::WithdrawalIsZero(e) => format!("nothing of {} is to be moved", Asset(e.token)),
     }
 }

@@ -1,10 +1,25 @@
 //! The vault's errors in words.
 
+use std::fmt;
+
 use alloy_sol_types::SolInterface;
 
 use super::super::admin::VaultRole;
 use super::Error;
-use crate::chain::B256;
+use crate::chain::{Address, B256};
+use crate::money::NATIVE_COIN;
+
+/// What is paid, as the vault's errors name it.
+pub(in super::super) struct Asset(pub(in super::super) Address);
+
+impl fmt::Display for Asset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == NATIVE_COIN {
+            return f.write_str("the chain's coin");
+        }
+        write!(f, "token {}", self.0)
+    }
+}
 
 /// The error's name in the contract.
 pub(super) fn name(error: &Error) -> &'static str {
@@ -24,6 +39,7 @@ pub(super) fn request_id(error: &Error) -> Option<B256> {
         Error::RecipientDenied(e) => e.requestId,
         Error::PayoutLimitExceeded(e) => e.requestId,
         Error::ApprovalRequired(e) => e.requestId,
+        Error::CoinTransferFailed(e) => e.requestId,
         Error::ApprovalInvalid(e) => e.requestId,
         _ => return None,
     })
@@ -34,11 +50,14 @@ pub(super) fn arguments(error: &Error) -> String {
     match error {
         Error::EnforcedPause(_) => "the vault or the token is paused".to_owned(),
         Error::VaultBalanceTooLow(e) => {
-            format!("the vault holds {} of token {} and needs {}", e.balance, e.token, e.needed)
+            format!("the vault holds {} of {} and needs {}", e.balance, Asset(e.token), e.needed)
         }
         Error::DayLimitExceeded(e) => format!(
-            "{} of token {} on top of today's {} would pass the day's limit of {}",
-            e.amount, e.token, e.spentToday, e.limit
+            "{} of {} on top of today's {} would pass the day's limit of {}",
+            e.amount,
+            Asset(e.token),
+            e.spentToday,
+            e.limit
         ),
         Error::ApprovalExpired(e) => format!("the approval was good until {}", e.deadline),
         Error::ApprovalNonceMismatch(e) => {
@@ -54,13 +73,17 @@ pub(super) fn arguments(error: &Error) -> String {
         Error::AmountIsZero(e) => format!("request {} is for nothing", e.requestId),
         Error::InvalidRecipient(e) => format!("nobody can be paid at {}", e.to),
         Error::RecipientDenied(e) => format!("{} is on the vault's denylist", e.to),
-        Error::TokenNotPayable(e) => format!("token {} is not enabled in the vault", e.token),
+        Error::TokenNotPayable(e) => format!("{} is not enabled in the vault", Asset(e.token)),
         Error::PayoutLimitExceeded(e) => {
-            format!("{} of token {} is above the limit of one payout, {}", e.amount, e.token, e.limit)
+            format!("{} of {} is above the limit of one payout, {}", e.amount, Asset(e.token), e.limit)
         }
         Error::TransferNotExact(e) => format!(
             "token {} left {} with {} instead of {}: it takes a fee, or lies",
             e.token, e.account, e.balance, e.expectedBalance
+        ),
+        Error::CoinTransferFailed(e) => format!(
+            "{} refuses the chain's coin, needs more gas than a recipient gets, or sends some of it back",
+            e.to
         ),
         Error::BalanceUnknown(e) => format!("token {} does not tell balances", e.token),
         Error::ApprovalRequired(e) => format!("request {} needs the risk signer's approval", e.requestId),

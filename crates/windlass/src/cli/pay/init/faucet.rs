@@ -29,8 +29,8 @@ sol! {
 const TOKEN: &str = include_str!("../../../../../../contracts/artifacts/DemoToken.json");
 /// What an account of the configuration gets: ten coins.
 const FUNDING_WEI: u128 = 10_000_000_000_000_000_000;
-/// A transfer of coins takes exactly so much.
-const TRANSFER_GAS: u64 = 21_000;
+/// The gas limit of a transfer of coins: the vault runs code when it takes them.
+const TRANSFER_GAS: u64 = 50_000;
 /// How many whole tokens the vault gets.
 const TOKENS: u64 = 1_000_000;
 /// How often a receipt is asked for, and for how long.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use windlass_core::chain::Address;
 use windlass_core::code::Code;
+use windlass_core::money::Token;
 use windlass_core::payout::signer::Signer;
 use windlass_core::payout::submit::NonceTag;
 use windlass_core::payout::vault::admin::deploy::Deployment;
@@ -110,6 +111,7 @@ impl<'a> Setup<'a> {
         Ok(match step {
             Step::Fund(..) | Step::MakeToken(_) => self.faucet.is_some(),
             step if step.is_transaction_of_admin() => is_agreed,
+            Step::Fill(Token { contract: None, .. }) => self.faucet.is_some(),
             Step::Fill(token) if self.faucet.is_some() => {
                 let planned = faucet::mint(token, self.parties.vault);
                 matches!(trial::run(&self.site, &planned, self.admin.address()).await?, Trial::Taken(_))
@@ -127,7 +129,7 @@ impl<'a> Setup<'a> {
                 output::note(&format!("sent {sum} of the test chain's coin to {account} (signer {name})"));
             }
             Step::MakeToken(token) => {
-                let address = token.contract.unwrap_or_default();
+                let address = token.address();
                 self.expect_contract(address).await?;
                 self.send(&faucet::make_token(token)?).await?;
                 output::note(&format!("made the test token {} at {address}", token.symbol));
@@ -139,9 +141,14 @@ impl<'a> Setup<'a> {
                 output::note(&format!("gave {} to {account}", VaultRole::Operator));
             }
             Step::Enable(token, limits) => {
-                let call = limits.call(token.contract.unwrap_or_default());
+                let call = limits.call(token.address());
                 self.call(&call, &format!("make {} payable", token.symbol)).await?;
                 output::note(&format!("the vault pays {} within its limits", token.symbol));
+            }
+            Step::Fill(Token { contract: None, symbol, .. }) => {
+                let Some(faucet) = &self.faucet else { return Ok(false) };
+                let sum = faucet.fund(&self.site, self.parties.vault).await?;
+                output::note(&format!("sent {sum} {symbol} of a development account to the vault"));
             }
             Step::Fill(token) => {
                 self.send(&faucet::mint(token, self.parties.vault)).await?;

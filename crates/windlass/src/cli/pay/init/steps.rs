@@ -3,7 +3,7 @@
 
 use windlass_core::chain::{Address, U256};
 use windlass_core::code::Code;
-use windlass_core::money::Token;
+use windlass_core::money::{NATIVE_COIN, Token};
 use windlass_core::payout::vault::admin::{AdminCall, VaultRole, ask};
 use windlass_core::payout::vault::{answer, calldata};
 use windlass_core::reader::BlockTag;
@@ -64,7 +64,9 @@ pub(super) async fn left(config: &Config, site: &Site, parties: &Parties) -> Res
     }
     let tokens = tokens(config)?;
     for (token, _) in &tokens {
-        if is_empty(site, token.contract.unwrap_or_default()).await? {
+        if let Some(contract) = token.contract
+            && is_empty(site, contract).await?
+        {
             steps.push(Step::MakeToken(token.clone()));
         }
     }
@@ -75,7 +77,7 @@ pub(super) async fn left(config: &Config, site: &Site, parties: &Parties) -> Res
         steps.push(Step::Grant(parties.ops));
     }
     for (token, limits) in tokens {
-        let address = token.contract.unwrap_or_default();
+        let address = token.address();
         let is_enabled = has_vault && asked(site, parties.vault, &ask::token_policy(address)).await?.enabled;
         if !is_enabled {
             steps.push(Step::Enable(token.clone(), limits));
@@ -117,6 +119,9 @@ async fn asked<T>(site: &Site, vault: Address, question: &ask::Question<T>) -> R
 }
 
 async fn balance(site: &Site, token: Address, owner: Address) -> Result<U256, Failure> {
+    if token == NATIVE_COIN {
+        return Ok(site.chain.balance(owner, BlockTag::Latest).await?);
+    }
     let returned = site.call(token, calldata::balance_of(owner), BlockTag::Latest).await?;
     answer::balance_of(&returned).map_err(|error| {
         Failure::coded(Code::VaultUnusable, format_args!("{token} is no token: {error}"))
@@ -142,7 +147,7 @@ impl Step {
                 format!("send some of {chain}'s coin for gas to {account} (signer {name})")
             }
             Self::MakeToken(token) => {
-                let address = token.contract.unwrap_or_default();
+                let address = token.address();
                 format!("correct `[pay.token.{}]`: there is no contract at {address}", token.symbol)
             }
             Self::Deploy => {
