@@ -3,10 +3,14 @@
 mod access;
 mod audit;
 mod batch;
+mod exports;
+mod headroom;
 mod http;
 mod init;
 mod life;
 mod rules;
+mod same_json;
+mod short_ids;
 mod signer;
 mod tampering;
 mod tutorial;
