@@ -27,6 +27,7 @@
 //! | `graphql/` | the same in GraphQL |
 //! | `access/` | who asks, and whether they may |
 //! | `payouts/` | payouts: asked for, approved, looked at |
+//! | [`payout_json`] | their JSON, which commands print as well |
 //! | `openapi` | the description of it all |
 
 mod access;
@@ -47,6 +48,7 @@ pub mod limits;
 mod openapi;
 pub mod options;
 mod page;
+pub mod payout_json;
 mod payouts;
 pub mod ports;
 mod queue;

@@ -23,8 +23,8 @@ pub const STORE_CHECK_MS: u64 = 6_000;
 pub const MAX_STREAMS: usize = 64;
 /// The longest body of a request, in bytes.
 pub const MAX_BODY_BYTES: usize = 64 << 10;
-/// The longest body that asks for payouts: as many as one may, each with a long key.
-pub const MAX_ASKING_BODY_BYTES: usize = 512 << 10;
+/// The longest body that asks for payouts: as many as one may, each with a long key, memo and reference.
+pub const MAX_ASKING_BODY_BYTES: usize = 2 << 20;
 /// How many KiB of bodies are held at once; the next one waits for its turn.
 pub const MAX_BODIES_KIB: u32 = 16 << 10;
 /// The longest query of a URL, in bytes.

@@ -96,6 +96,16 @@ impl Amount {
         Ok(Self { units, token: self.token.clone() })
     }
 
+    /// So many whole tokens, such as `12.5`: exact, without trailing zeros.
+    pub fn decimal(&self) -> String {
+        let digits =
+            format!("{:0>width$}", self.units.to_string(), width = usize::from(self.token.decimals) + 1);
+        let (whole, fraction) = digits.split_at(digits.len() - usize::from(self.token.decimals));
+        let fraction = fraction.trim_end_matches('0');
+        let point = if fraction.is_empty() { "" } else { "." };
+        format!("{whole}{point}{fraction}")
+    }
+
     /// Reads a human amount such as `12.5`, exactly.
     pub fn parse(text: &str, token: Token) -> Result<Self, MoneyError> {
         let malformed = || MoneyError::Malformed(text.to_owned());
@@ -135,12 +145,7 @@ fn scale(decimals: u8) -> Result<U256, MoneyError> {
 impl fmt::Display for Amount {
     /// `12.5 USDC`: exact, without trailing zeros.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits =
-            format!("{:0>width$}", self.units.to_string(), width = usize::from(self.token.decimals) + 1);
-        let (whole, fraction) = digits.split_at(digits.len() - usize::from(self.token.decimals));
-        let fraction = fraction.trim_end_matches('0');
-        let point = if fraction.is_empty() { "" } else { "." };
-        write!(f, "{whole}{point}{fraction} {}", self.token.symbol)
+        write!(f, "{} {}", self.decimal(), self.token.symbol)
     }
 }
 

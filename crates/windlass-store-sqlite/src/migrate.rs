@@ -14,6 +14,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0005_authenticated.sql"),
     include_str!("../migrations/0006_table_view.sql"),
     include_str!("../migrations/0007_resent.sql"),
+    include_str!("../migrations/0008_bookkeeping.sql"),
 ];
 
 /// The schema version this binary works with.

@@ -72,6 +72,9 @@ macro_rules! delegate_payouts {
                 async fn intents_of(&self, payout: PayoutId) -> StoreResult<Vec<Intent>> {
                     $crate::delegate_payouts!(@ask self.$field, intents_of(payout) $(, self.$through)?)
                 }
+                async fn intents_of_payouts(&self, payouts: &[PayoutId]) -> StoreResult<Vec<Intent>> {
+                    $crate::delegate_payouts!(@ask self.$field, intents_of_payouts(payouts) $(, self.$through)?)
+                }
                 async fn attempts(&self, intent: IntentId) -> StoreResult<Vec<Attempt>> {
                     $crate::delegate_payouts!(@ask self.$field, attempts(intent) $(, self.$through)?)
                 }

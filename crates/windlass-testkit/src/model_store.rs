@@ -328,6 +328,12 @@ impl Payouts for ModelStore {
         self.with(|model, _| model.ledger().intents(|intent| intent.payouts.contains(&payout)))
     }
 
+    async fn intents_of_payouts(&self, payouts: &[PayoutId]) -> StoreResult<Vec<Intent>> {
+        check_many(payouts.len())?;
+        let pays_one = |intent: &Intent| intent.payouts.iter().any(|payout| payouts.contains(payout));
+        self.with(|model, _| model.ledger().intents(pays_one))
+    }
+
     async fn attempts(&self, intent: IntentId) -> StoreResult<Vec<Attempt>> {
         self.with(|model, _| model.ledger().attempts(intent))
     }

@@ -5,9 +5,11 @@ use axum::extract::Request;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use windlass_core::payout::desk::Approved;
 
+use super::advice::RiskBody;
 use super::asked::{idempotency_key, payout_id, random_key};
-use super::body::{CreatedBody, PayoutBody};
+use super::body::{CreatedBody, PayoutBody, Tokens};
 use super::sent::{Fields, Params, header_key, one_key};
 use crate::access::{Gate, Verb};
 use crate::error::{ApiResult, ErrorBody};
@@ -16,13 +18,27 @@ use crate::extract::{Pairs, PayoutPath};
 /// What an approval has brought about.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ApprovedBody {
+pub struct ApprovedBody {
     /// As it stands now: approved, rejected by the rules, or waiting for more approvers.
     payout: PayoutBody,
     /// How many have approved it.
     approvals: u32,
     /// How many have to.
     approvals_needed: u32,
+    /// What the rules say of it now, with headroom.
+    advice: Option<RiskBody>,
+}
+
+impl ApprovedBody {
+    /// A payout that was approved.
+    pub fn new(tokens: &Tokens, approved: Approved) -> Self {
+        Self {
+            payout: PayoutBody::new(tokens, approved.payout),
+            approvals: approved.approvals,
+            approvals_needed: approved.needed,
+            advice: approved.report.map(RiskBody::from),
+        }
+    }
 }
 
 /// Why a payout is not to be made.
@@ -65,11 +81,7 @@ pub(crate) async fn approve(
     Params::read(pairs, &[])?;
     Fields::read(request).await?.only(&[])?;
     let approved = admitted.approve(payout_id(&id)?).await?;
-    Ok(Json(ApprovedBody {
-        payout: PayoutBody::of(&admitted.pay, approved.payout),
-        approvals: approved.approvals,
-        approvals_needed: approved.needed,
-    }))
+    Ok(Json(ApprovedBody::new(&admitted.pay.info.tokens, approved)))
 }
 
 /// Rejects a payout that nothing was signed for.
@@ -96,7 +108,7 @@ pub(crate) async fn reject(
     Params::read(pairs, &[])?;
     let reason = Fields::read(request).await?.only(&["reason"])?.needed("reason")?;
     let rejected = admitted.reject(payout_id(&id)?, &reason).await?;
-    Ok(Json(PayoutBody::of(&admitted.pay, rejected)))
+    Ok(Json(PayoutBody::new(&admitted.pay.info.tokens, rejected)))
 }
 
 /// Takes back a payout that nothing was signed for.
@@ -123,7 +135,7 @@ pub(crate) async fn cancel(
     Params::read(pairs, &[])?;
     let reason = Fields::read(request).await?.only(&["reason"])?.needed("reason")?;
     let cancelled = admitted.cancel(payout_id(&id)?, &reason).await?;
-    Ok(Json(PayoutBody::of(&admitted.pay, cancelled)))
+    Ok(Json(PayoutBody::new(&admitted.pay.info.tokens, cancelled)))
 }
 
 /// Asks again for what has failed or was rejected, as a payout of its own.
@@ -161,5 +173,5 @@ pub(crate) async fn retry(
     };
     let created = admitted.retry(payout_id(&id)?, key).await?;
     let status = if created.is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(CreatedBody::of(&admitted.pay, created))))
+    Ok((status, Json(CreatedBody::new(&admitted.pay.info.tokens, created))))
 }

@@ -4,7 +4,8 @@
 use std::fmt::Display;
 
 use windlass_core::chain::{Address, U256};
-use windlass_core::payout::desk::DeskInfo;
+use windlass_core::payout::desk::{DeskInfo, NewPayout};
+use windlass_core::payout::memo::{Memo, Reference};
 use windlass_core::payout::request::{IdempotencyKey, PayoutId, PayoutRequest};
 
 use crate::error::{ApiError, ApiResult, ErrorCode};
@@ -17,6 +18,8 @@ pub(crate) struct Draft {
     pub(crate) amount: String,
     pub(crate) token: String,
     pub(crate) key: Option<String>,
+    pub(crate) memo: Option<String>,
+    pub(crate) reference: Option<String>,
 }
 
 /// What the fields of a draft are called where it came from.
@@ -28,8 +31,21 @@ pub(crate) struct Names {
 }
 
 impl Draft {
-    /// What it asks for. Without a key it gets one that nobody else has.
-    pub(crate) fn request(&self, info: &DeskInfo, names: &Names) -> ApiResult<PayoutRequest> {
+    /// What it asks for, with what is noted on it.
+    pub(crate) fn read(&self, info: &DeskInfo, names: &Names) -> ApiResult<NewPayout> {
+        let request = self.request(info, names)?;
+        let field = |name: &str| format!("{}{name}", names.prefix);
+        let memo = self.memo.as_ref().map(Memo::new).transpose();
+        let reference = self.reference.as_ref().map(Reference::new).transpose();
+        Ok(NewPayout {
+            request,
+            memo: memo.map_err(|error| invalid_field(&field("memo"), error))?,
+            reference: reference.map_err(|error| invalid_field(&field("reference"), error))?,
+        })
+    }
+
+    /// What is to be paid. Without a key it gets one that nobody else has.
+    fn request(&self, info: &DeskInfo, names: &Names) -> ApiResult<PayoutRequest> {
         let field = |name: &str| format!("{}{name}", names.prefix);
         let refuse = |name: &str, why: String| invalid_field(&field(name), why);
         let to = address(&self.to).map_err(|why| refuse("to", why))?;
@@ -165,12 +181,31 @@ mod tests {
     }
 
     fn draft() -> Draft {
-        Draft { to: TO.into(), amount: "7".into(), token: "USDC".into(), key: Some("k".into()) }
+        let key = Some("k".into());
+        Draft { to: TO.into(), amount: "7".into(), token: "USDC".into(), key, ..Draft::default() }
+    }
+
+    fn new(draft: &Draft) -> Result<NewPayout, String> {
+        let names = Names { prefix: "payouts[3].".to_owned(), token: "token" };
+        draft.read(&info(&[(2, "USDC"), (3, "DAI"), (4, "DAI")]), &names).map_err(|error| error.message)
     }
 
     fn read(draft: &Draft) -> Result<PayoutRequest, String> {
-        let names = Names { prefix: "payouts[3].".to_owned(), token: "token" };
-        draft.request(&info(&[(2, "USDC"), (3, "DAI"), (4, "DAI")]), &names).map_err(|error| error.message)
+        new(draft).map(|new| new.request)
+    }
+
+    #[test]
+    fn a_memo_and_a_reference_are_read_and_named_where_they_are_wrong() {
+        let noted = Draft { memo: Some("rent".into()), reference: Some("R-7".into()), ..draft() };
+        let read = new(&noted).unwrap();
+        assert_eq!(read.memo.map(String::from).as_deref(), Some("rent"));
+        assert_eq!(read.reference.map(String::from).as_deref(), Some("R-7"));
+        for bad in ["", " x", "a\nb", &"x".repeat(501)] {
+            let told = new(&Draft { memo: Some(bad.to_owned()), ..draft() }).unwrap_err();
+            assert!(told.starts_with("field `payouts[3].memo`: "), "{told}");
+            let told = new(&Draft { reference: Some(bad.to_owned()), ..draft() }).unwrap_err();
+            assert!(told.starts_with("field `payouts[3].reference`: "), "{told}");
+        }
     }
 
     #[test]

@@ -1,19 +1,26 @@
-//! A payout as it is sent.
+//! A payout as JSON: the same over HTTP and as commands print it.
+
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use utoipa::ToSchema;
+use windlass_core::chain::Address;
+use windlass_core::money::{Amount, Token};
 use windlass_core::payout::desk::Created;
-use windlass_core::payout::ledger::Payout;
-use windlass_core::payout::risk::RiskVerdict;
+use windlass_core::payout::ledger::{Inclusion, Payout};
+use windlass_core::payout::memo::{Memo, Reference};
 use windlass_core::payout::state::PayoutState;
 use windlass_core::time::Timestamp;
 
-use super::Pay;
+use super::advice::AdviceBody;
+
+/// The tokens that are paid, by address.
+pub type Tokens = BTreeMap<Address, Token>;
 
 /// A payout.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct PayoutBody {
+pub struct PayoutBody {
     id: String,
     /// The id under which the vault knows it.
     request_id: String,
@@ -32,6 +39,12 @@ pub(crate) struct PayoutBody {
     to: String,
     /// In base units of the token, decimal.
     amount: String,
+    /// In whole tokens, exact; `null` where the token's decimals are not known.
+    decimal_amount: Option<String>,
+    /// What it is for, in the words of whoever created it.
+    memo: Option<String>,
+    /// The client's identifier for it in another system.
+    reference: Option<String>,
     /// Why it was rejected, or has failed.
     reason: Option<String>,
     /// Why it waits, if it does.
@@ -51,7 +64,7 @@ pub(crate) struct PayoutBody {
 
 /// Why a payout waits.
 #[derive(Debug, Serialize, ToSchema)]
-struct HoldBody {
+pub(crate) struct HoldBody {
     reason: String,
     /// Until then at least, where that is known.
     until: Option<String>,
@@ -60,35 +73,16 @@ struct HoldBody {
 /// Where a payout was paid.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct InclusionBody {
+pub(crate) struct InclusionBody {
     transaction: String,
     block_number: u64,
     block_hash: String,
 }
 
-/// What the rules say of a payout today. They are asked again when it is approved.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct AdviceBody {
-    verdict: AdviceKind,
-    /// Why it would be refused.
-    reason: Option<String>,
-    /// When it would be paid at the earliest.
-    until: Option<String>,
-}
-
-/// What the rules say, in a word.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-enum AdviceKind {
-    Passes,
-    Waits,
-    Refused,
-}
-
 /// A payout that was asked for.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct CreatedBody {
+pub struct CreatedBody {
     payout: PayoutBody,
     /// Whether it was asked for just now; otherwise its key was known.
     pub(crate) is_new: bool,
@@ -96,8 +90,11 @@ pub(crate) struct CreatedBody {
 }
 
 impl PayoutBody {
-    pub(crate) fn of(pay: &Pay, payout: Payout) -> Self {
+    /// A payout, whose token is one of these or not known any more.
+    pub fn new(tokens: &Tokens, payout: Payout) -> Self {
         let request = &payout.request;
+        let token = tokens.get(&request.token);
+        let decimal = |token: &Token| Amount { units: request.amount, token: token.clone() }.decimal();
         Self {
             id: payout.id.to_string(),
             request_id: request.request_id().to_string(),
@@ -107,9 +104,12 @@ impl PayoutBody {
             chain: request.vault.chain.as_u64(),
             vault: request.vault.address.to_checksum(None),
             token: request.token.to_checksum(None),
-            asset: pay.asset(request.token),
+            asset: asset(tokens, request.token),
             to: request.to.to_checksum(None),
             amount: request.amount.to_string(),
+            decimal_amount: token.map(decimal),
+            memo: payout.memo.map(Memo::into),
+            reference: payout.reference.map(Reference::into),
             reason: payout.reason,
             hold: payout.hold.map(|hold| HoldBody { reason: hold.reason, until: hold.until.map(time) }),
             retry_of: payout.retry_of.map(|id| id.to_string()),
@@ -124,8 +124,8 @@ impl PayoutBody {
     }
 }
 
-impl From<windlass_core::payout::ledger::Inclusion> for InclusionBody {
-    fn from(inclusion: windlass_core::payout::ledger::Inclusion) -> Self {
+impl From<Inclusion> for InclusionBody {
+    fn from(inclusion: Inclusion) -> Self {
         Self {
             transaction: inclusion.transaction.to_string(),
             block_number: inclusion.block.number,
@@ -134,32 +134,24 @@ impl From<windlass_core::payout::ledger::Inclusion> for InclusionBody {
     }
 }
 
-impl From<RiskVerdict> for AdviceBody {
-    fn from(verdict: RiskVerdict) -> Self {
-        match verdict {
-            RiskVerdict::Passes => Self { verdict: AdviceKind::Passes, reason: None, until: None },
-            RiskVerdict::Waits { until } => {
-                Self { verdict: AdviceKind::Waits, reason: None, until: Some(time(until)) }
-            }
-            RiskVerdict::Refused(reason) => {
-                Self { verdict: AdviceKind::Refused, reason: Some(reason.to_string()), until: None }
-            }
-        }
-    }
-}
-
 impl CreatedBody {
-    pub(crate) fn of(pay: &Pay, created: Created) -> Self {
+    /// A payout that was created, or would be.
+    pub fn new(tokens: &Tokens, created: Created) -> Self {
         Self {
             is_new: created.is_new,
             advice: created.advice.into(),
-            payout: PayoutBody::of(pay, created.payout),
+            payout: PayoutBody::new(tokens, created.payout),
         }
     }
 }
 
+/// What people call a token; its address where that is not known.
+pub(crate) fn asset(tokens: &Tokens, token: Address) -> String {
+    tokens.get(&token).map_or_else(|| token.to_checksum(None), |known| known.symbol.clone())
+}
+
 /// An instant, as RFC 3339 writes it.
-pub(super) fn time(at: Timestamp) -> String {
+pub fn time(at: Timestamp) -> String {
     // A time that no calendar has is told by its number.
     jiff::Timestamp::from_millisecond(at.as_ms()).map_or_else(|_| at.to_string(), |time| format!("{time:.3}"))
 }

@@ -1,9 +1,9 @@
 //! What is done at the desk, for JSON and GraphQL alike: each deed under the name of who
 //! was let in, and counted.
 
-use windlass_core::payout::desk::{Approved, Created, DeskError, Reason};
+use windlass_core::payout::desk::{Approved, Created, DeskError, NewPayout, Reason};
 use windlass_core::payout::ledger::Payout;
-use windlass_core::payout::request::{IdempotencyKey, PayoutId, PayoutRequest};
+use windlass_core::payout::request::{IdempotencyKey, PayoutId};
 
 use super::asked::invalid_field;
 use crate::access::{Admitted, Verb};
@@ -11,12 +11,12 @@ use crate::error::{ApiError, ApiResult};
 
 impl Admitted {
     /// Asks for payouts, for all or for none.
-    pub(crate) async fn create(&self, asked: &[PayoutRequest]) -> ApiResult<Vec<Created>> {
+    pub(crate) async fn create(&self, asked: &[NewPayout]) -> ApiResult<Vec<Created>> {
         counted(Verb::Create, self.pay.desk.create(asked, &self.actor).await)
     }
 
     /// What would become of a request.
-    pub(crate) async fn preview(&self, asked: &PayoutRequest) -> ApiResult<Created> {
+    pub(crate) async fn preview(&self, asked: &NewPayout) -> ApiResult<Created> {
         Ok(self.pay.desk.preview(asked, &self.actor).await?)
     }
 

@@ -7,8 +7,7 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use windlass_core::payout::desk::Created;
-use windlass_core::payout::request::PayoutRequest;
+use windlass_core::payout::desk::{Created, NewPayout};
 
 use super::asked::{Draft, Names, invalid_field};
 use super::body::CreatedBody;
@@ -32,6 +31,11 @@ pub(crate) struct AskBody {
     token: String,
     /// The same key is the same payout, for ever. Without one a random key is given.
     idempotency_key: Option<String>,
+    /// What it is for: up to 500 bytes on one line. The same key with another memo is answered with
+    /// the stored payout, unchanged.
+    memo: Option<String>,
+    /// Your identifier for it in another system: up to 200 bytes. It never changes, either.
+    reference: Option<String>,
 }
 
 /// Payouts that are asked for together.
@@ -53,9 +57,9 @@ pub(crate) enum AskingBody {
 
 /// Payouts that were asked for together.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct CreatedListBody {
+pub struct CreatedListBody {
     /// In the order of the request.
-    data: Vec<CreatedBody>,
+    pub data: Vec<CreatedBody>,
 }
 
 /// A payout that was asked for, or many.
@@ -115,24 +119,24 @@ fn with_header(mut drafts: Vec<Draft>, is_list: bool, headers: &HeaderMap) -> Ap
 
 /// What the drafts ask for. One key for two different payouts is told here, where their
 /// places are known.
-fn requests(admitted: &Admitted, drafts: Vec<Draft>, is_list: bool) -> ApiResult<Vec<PayoutRequest>> {
-    let mut requests: Vec<PayoutRequest> = Vec::with_capacity(drafts.len());
+fn requests(admitted: &Admitted, drafts: Vec<Draft>, is_list: bool) -> ApiResult<Vec<NewPayout>> {
+    let mut requests: Vec<NewPayout> = Vec::with_capacity(drafts.len());
     let mut keys = BTreeMap::new();
     for (at, draft) in drafts.iter().enumerate() {
         let prefix = if is_list { prefix(at) } else { String::new() };
         let names = Names { prefix, token: "token" };
-        let request = draft.request(&admitted.pay.info, &names)?;
-        let first = *keys.entry(request.key.clone()).or_insert(at);
-        if first != at && requests[first].parameters_hash() != request.parameters_hash() {
+        let new = draft.read(&admitted.pay.info, &names)?;
+        let first = *keys.entry(new.request.key.clone()).or_insert(at);
+        if first != at && requests[first].request.parameters_hash() != new.request.parameters_hash() {
             let why = format!("`payouts[{first}]` has the same key, and asks for something else");
             return Err(invalid_field(&format!("{}idempotencyKey", names.prefix), why));
         }
-        requests.push(request);
+        requests.push(new);
     }
     Ok(requests)
 }
 
-async fn previews(admitted: &Admitted, asked: &[PayoutRequest]) -> ApiResult<Vec<Created>> {
+async fn previews(admitted: &Admitted, asked: &[NewPayout]) -> ApiResult<Vec<Created>> {
     let mut previews = Vec::with_capacity(asked.len());
     for request in asked {
         previews.push(admitted.preview(request).await?);
@@ -146,7 +150,7 @@ fn answer(
     is_list: bool,
     is_dry_run: bool,
 ) -> (StatusCode, Json<AnswerBody>) {
-    let body = |created| CreatedBody::of(&admitted.pay, created);
+    let body = |created| CreatedBody::new(&admitted.pay.info.tokens, created);
     let mut data: Vec<CreatedBody> = created.into_iter().map(body).collect();
     let is_made = !is_dry_run && data.iter().any(|created| created.is_new);
     let status = if is_made { StatusCode::CREATED } else { StatusCode::OK };

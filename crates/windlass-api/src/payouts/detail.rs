@@ -2,10 +2,17 @@
 
 use serde::Serialize;
 use utoipa::ToSchema;
-use windlass_core::payout::ledger::{Approval, Attempt, Intent, Payout};
+use windlass_core::chain::U256;
+use windlass_core::error::StoreResult;
+use windlass_core::payout::desk::DeskInfo;
+use windlass_core::payout::ledger::{Approval, Attempt, Intent, Payout, ReceiptSummary};
+use windlass_core::payout::risk_report::RiskReport;
 use windlass_core::payout::state::PayoutState;
+use windlass_core::payout::store::Payouts;
+use windlass_core::time::Timestamp;
 
-use super::body::{AdviceBody, InclusionBody, PayoutBody, time};
+use super::advice::RiskBody;
+use super::body::{InclusionBody, PayoutBody, Tokens, time};
 use super::read;
 use crate::access::Admitted;
 use crate::error::ApiResult;
@@ -13,7 +20,7 @@ use crate::error::ApiResult;
 /// A payout, with all that belongs to it.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct PayoutDetail {
+pub struct PayoutDetail {
     #[serde(flatten)]
     payout: PayoutBody,
     /// Who has approved it, by name.
@@ -22,13 +29,16 @@ pub(crate) struct PayoutDetail {
     approvals_needed: u32,
     /// The transactions that were to pay it, the oldest first; of many, the newest.
     intents: Vec<IntentBody>,
-    /// What the rules say of it today, while it waits for approval.
-    advice: Option<AdviceBody>,
+    /// What its transactions have cost so far, in wei of the chain's own coin: of a batch, its share.
+    /// `null` where no receipt has told.
+    fee: Option<String>,
+    /// What the rules say of it today, with headroom, until it is signed.
+    advice: Option<RiskBody>,
 }
 
 /// That somebody has approved.
 #[derive(Debug, Serialize, ToSchema)]
-struct ApprovalBody {
+pub(crate) struct ApprovalBody {
     approver: String,
     at: String,
 }
@@ -36,7 +46,7 @@ struct ApprovalBody {
 /// A transaction that was to pay it.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct IntentBody {
+pub(crate) struct IntentBody {
     signer: String,
     nonce: u64,
     /// `OPEN`, `MINED`, `REVERTED` or `DISPLACED`.
@@ -44,14 +54,29 @@ struct IntentBody {
     gas_limit: u64,
     created_at: String,
     inclusion: Option<InclusionBody>,
+    /// What its receipt says, once it is in a block.
+    receipt: Option<ReceiptBody>,
     /// Its signed forms, in order; of many, the newest.
     attempts: Vec<AttemptBody>,
+}
+
+/// What the receipt of a transaction says of its price.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ReceiptBody {
+    gas_used: u64,
+    /// In wei.
+    effective_gas_price: String,
+    /// What the gas cost altogether, in wei.
+    fee: String,
+    /// The time of the block.
+    block_time: String,
 }
 
 /// A signed form of a transaction.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct AttemptBody {
+pub(crate) struct AttemptBody {
     number: u32,
     hash: String,
     /// What it offers for a unit of gas at most, in wei.
@@ -62,26 +87,54 @@ struct AttemptBody {
 }
 
 impl PayoutDetail {
-    /// Reads what belongs to a payout.
-    pub(super) async fn read(admitted: &Admitted, payout: Payout) -> ApiResult<Self> {
-        let (pay, id) = (&*admitted.pay, payout.id);
-        let approvals = pay.ledger.approvals(&[id]).await?;
-        let intents = read::intents(&*pay.ledger, id).await?;
-        // Rules of another vault are not known here.
-        let is_ours = payout.request.vault == pay.info.vault;
-        // And of a token that was taken out of the configuration there are none.
-        let is_paid = pay.info.tokens.is_empty() || pay.info.tokens.contains_key(&payout.request.token);
-        let is_open = payout.state == PayoutState::PendingRisk && is_ours && is_paid;
-        let advice =
-            if is_open { Some(admitted.preview(&payout.request).await?.advice.into()) } else { None };
+    /// Reads what belongs to a payout that `needed` have to approve. The report is what the rules
+    /// say of it, if [`is_undecided`] says that they are asked.
+    pub async fn read(
+        ledger: &dyn Payouts,
+        tokens: &Tokens,
+        payout: Payout,
+        needed: u32,
+        report: Option<RiskReport>,
+    ) -> StoreResult<Self> {
+        let approvals = ledger.approvals(&[payout.id]).await?;
+        let intents = ledger.intents_of(payout.id).await?;
+        let fee = fee(&intents, &payout);
+        let intents = read::with_attempts(ledger, intents).await?;
         Ok(Self {
             approvals: approvals.into_iter().map(ApprovalBody::from).collect(),
-            approvals_needed: pay.desk.needed(&payout),
+            approvals_needed: needed,
             intents: intents.into_iter().map(IntentBody::from).collect(),
-            advice,
-            payout: PayoutBody::of(pay, payout),
+            fee: fee.map(|fee| fee.to_string()),
+            advice: report.map(RiskBody::from),
+            payout: PayoutBody::new(tokens, payout),
         })
     }
+
+    /// The same for somebody who was let in.
+    pub(super) async fn of(admitted: &Admitted, payout: Payout) -> ApiResult<Self> {
+        let pay = &*admitted.pay;
+        let report = match is_undecided(&payout, &pay.info) {
+            true => Some(pay.desk.report(&payout).await?),
+            false => None,
+        };
+        let needed = pay.desk.needed(&payout);
+        Ok(Self::read(&*pay.ledger, &pay.info.tokens, payout, needed, report).await?)
+    }
+}
+
+/// Whether nothing is signed for a payout yet, so that the rules still decide about it. Those of
+/// another vault are not known here, and for a token that is not configured any more there are none.
+pub fn is_undecided(payout: &Payout, info: &DeskInfo) -> bool {
+    let is_unsigned = matches!(payout.state, PayoutState::PendingRisk | PayoutState::Approved);
+    let is_paid = info.tokens.is_empty() || info.tokens.contains_key(&payout.request.token);
+    is_unsigned && is_paid && payout.request.vault == info.vault
+}
+
+/// What a payout's transactions have cost, as far as their receipts have told: its share of each
+/// that is in a block, reverted ones as well. In wei.
+pub fn fee(intents: &[Intent], payout: &Payout) -> Option<U256> {
+    let shares = intents.iter().filter_map(|intent| intent.fee_share(payout.id));
+    shares.reduce(|sum, share| sum.saturating_add(share))
 }
 
 impl From<Approval> for ApprovalBody {
@@ -99,7 +152,20 @@ impl From<(Intent, Vec<Attempt>)> for IntentBody {
             gas_limit: intent.gas_limit,
             created_at: time(intent.created_at),
             inclusion: intent.inclusion.map(InclusionBody::from),
+            receipt: intent.receipt.map(ReceiptBody::from),
             attempts: attempts.into_iter().map(AttemptBody::from).collect(),
+        }
+    }
+}
+
+impl From<ReceiptSummary> for ReceiptBody {
+    fn from(receipt: ReceiptSummary) -> Self {
+        let seconds = i64::try_from(receipt.block_timestamp_s).unwrap_or(i64::MAX);
+        Self {
+            gas_used: receipt.gas_used,
+            effective_gas_price: receipt.effective_gas_price.to_string(),
+            fee: receipt.fee().to_string(),
+            block_time: time(Timestamp::from_ms(seconds.saturating_mul(1_000))),
         }
     }
 }

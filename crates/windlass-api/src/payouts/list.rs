@@ -3,14 +3,17 @@
 use axum::Json;
 use serde::Serialize;
 use utoipa::ToSchema;
+use windlass_core::error::StoreResult;
+use windlass_core::payout::ledger::Payout;
+use windlass_core::payout::memo::Reference;
 use windlass_core::payout::request::IdempotencyKey;
 use windlass_core::payout::state::PayoutState;
-use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery};
+use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery, Payouts};
 
 use super::asked::{address, amount, payout_id};
-use super::body::PayoutBody;
+use super::body::{PayoutBody, Tokens};
 use super::detail::PayoutDetail;
-use super::read;
+use super::read::{self, PageOf};
 use super::sent::Params;
 use crate::access::{Gate, Verb};
 use crate::error::{ApiError, ApiResult, ErrorBody, ErrorCode};
@@ -20,9 +23,24 @@ use crate::limits::DEFAULT_PAGE_ROWS;
 
 /// A page of payouts.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct PayoutsBody {
+pub struct PayoutsBody {
     data: Vec<PayoutBody>,
     page: PageBody,
+}
+
+impl PayoutsBody {
+    /// A page of at most `limit` payouts.
+    pub(crate) fn new(tokens: &Tokens, page: PageOf<Payout>, limit: u32) -> Self {
+        let next_cursor = page.rows.last().filter(|_| page.has_more).map(|last| last.id.to_string());
+        let data = page.rows.into_iter().map(|payout| PayoutBody::new(tokens, payout)).collect();
+        Self { data, page: PageBody { next_cursor, limit } }
+    }
+
+    /// Reads a page of payouts.
+    pub async fn read(ledger: &dyn Payouts, tokens: &Tokens, query: PayoutQuery) -> StoreResult<Self> {
+        let limit = query.limit;
+        Ok(Self::new(tokens, read::payouts(ledger, query).await?, limit))
+    }
 }
 
 /// Lists payouts, the oldest or the newest first.
@@ -36,6 +54,7 @@ pub(crate) struct PayoutsBody {
         ("token" = Option<String>, Query, description = "those of this token, by its address"),
         ("amount" = Option<String>, Query, description = "those of exactly this amount, in base units"),
         ("key" = Option<String>, Query, description = "the one with this idempotency key"),
+        ("reference" = Option<String>, Query, description = "those with this external reference"),
         ("order" = Option<String>, Query, description = "`oldest` first, the default, or `newest`"),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "payouts a page, by default 100"),
         ("after" = Option<String>, Query, description = "`page.next_cursor` of the page before"),
@@ -47,7 +66,10 @@ pub(crate) struct PayoutsBody {
     ))]
 pub(crate) async fn payouts(gate: Gate, Pairs(pairs): Pairs) -> ApiResult<Json<PayoutsBody>> {
     let admitted = gate.admit(Verb::Read).await?;
-    let params = Params::read(pairs, &["state", "to", "token", "amount", "key", "order", "limit", "after"])?;
+    let params = Params::read(
+        pairs,
+        &["state", "to", "token", "amount", "key", "reference", "order", "limit", "after"],
+    )?;
     let limit = params.number("limit", DEFAULT_PAGE_ROWS, MAX_PAYOUT_PAGE)?;
     let no_cursor = |_| ApiError::new(ErrorCode::InvalidCursor, "parameter `after`: this is no cursor");
     let query = PayoutQuery {
@@ -56,15 +78,16 @@ pub(crate) async fn payouts(gate: Gate, Pairs(pairs): Pairs) -> ApiResult<Json<P
         token: checked(&params, "token", address)?,
         amount: checked(&params, "amount", amount)?,
         key: checked(&params, "key", |text| IdempotencyKey::new(text).map_err(|error| error.to_string()))?,
+        reference: checked(&params, "reference", |text| {
+            Reference::new(text).map_err(|error| error.to_string())
+        })?,
         newest_first: checked(&params, "order", is_newest_first)?.unwrap_or(false),
         after: params.get("after").map(str::parse).transpose().map_err(no_cursor)?,
         limit,
         ..PayoutQuery::default()
     };
-    let page = read::payouts(&*admitted.pay.ledger, query).await?;
-    let next = page.rows.last().filter(|_| page.has_more).map(|last| last.id.to_string());
-    let data = page.rows.into_iter().map(|payout| PayoutBody::of(&admitted.pay, payout)).collect();
-    Ok(Json(PayoutsBody { data, page: PageBody { next_cursor: next, limit } }))
+    let pay = &admitted.pay;
+    Ok(Json(PayoutsBody::read(&*pay.ledger, &pay.info.tokens, query).await?))
 }
 
 /// A parameter, if it is given and makes sense.
@@ -105,5 +128,5 @@ pub(crate) async fn payout(
     let admitted = gate.admit(Verb::Read).await?;
     Params::read(pairs, &[])?;
     let payout = read::payout(&*admitted.pay.ledger, payout_id(&id)?).await?;
-    Ok(Json(PayoutDetail::read(&admitted, payout).await?))
+    Ok(Json(PayoutDetail::of(&admitted, payout).await?))
 }

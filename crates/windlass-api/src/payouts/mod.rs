@@ -11,16 +11,17 @@
 //! | `asked` | from what was sent to what is asked for |
 //! | `sent`, `json` | bodies, headers and parameters, field by field |
 //! | `read` | pages of payouts and of the log, and all there is to one payout |
-//! | `body`, `detail` | a payout as it is sent |
+//! | `body`, `detail`, `advice` | a payout as JSON, as commands print it too |
 //! | `list`, `create`, `act`, `totals`, `audit` | the endpoints |
 
 pub(crate) mod act;
+pub(crate) mod advice;
 pub(crate) mod asked;
 pub(crate) mod audit;
-mod body;
+pub(crate) mod body;
 pub(crate) mod command;
 pub(crate) mod create;
-mod detail;
+pub(crate) mod detail;
 mod json;
 pub(crate) mod list;
 mod pay;

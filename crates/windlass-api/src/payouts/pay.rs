@@ -9,6 +9,7 @@ use windlass_core::payout::desk::{DeskInfo, PayoutDesk};
 use windlass_core::payout::store::Payouts;
 use windlass_core::store::Store;
 
+use super::body;
 use crate::access::{Gate, KeyLimiter};
 use crate::error::{ApiError, ErrorCode};
 use crate::options::ApiOptions;
@@ -54,10 +55,7 @@ impl Pay {
 
     /// What people call a token; its address where nobody has told.
     pub(crate) fn asset(&self, token: Address) -> String {
-        match self.info.tokens.get(&token) {
-            Some(known) => known.symbol.clone(),
-            None => token.to_checksum(None),
-        }
+        body::asset(&self.info.tokens, token)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Pages of payouts and of the log, and what belongs to one payout.
 
+use windlass_core::error::StoreResult;
 use windlass_core::payout::audit::AuditRow;
 use windlass_core::payout::ledger::{Attempt, Intent, Payout};
 use windlass_core::payout::request::PayoutId;
@@ -16,7 +17,7 @@ pub(crate) struct PageOf<T> {
 }
 
 /// A page of payouts, in the order in which they were asked for.
-pub(crate) async fn payouts(ledger: &dyn Payouts, query: PayoutQuery) -> ApiResult<PageOf<Payout>> {
+pub(crate) async fn payouts(ledger: &dyn Payouts, query: PayoutQuery) -> StoreResult<PageOf<Payout>> {
     let limit = query.limit;
     let (asked, limit_len) = (with_one_more(limit), limit as usize);
     let mut rows = ledger.list_payouts(&PayoutQuery { limit: asked, ..query.clone() }).await?;
@@ -60,7 +61,14 @@ pub(crate) async fn payout(ledger: &dyn Payouts, id: PayoutId) -> ApiResult<Payo
 
 /// The newest transactions that were to pay a payout, each with the newest of its signed forms.
 pub(crate) async fn intents(ledger: &dyn Payouts, id: PayoutId) -> ApiResult<Vec<(Intent, Vec<Attempt>)>> {
-    let mut intents = ledger.intents_of(id).await?;
+    Ok(with_attempts(ledger, ledger.intents_of(id).await?).await?)
+}
+
+/// The newest of a payout's transactions, each with the newest of its signed forms.
+pub(crate) async fn with_attempts(
+    ledger: &dyn Payouts,
+    mut intents: Vec<Intent>,
+) -> StoreResult<Vec<(Intent, Vec<Attempt>)>> {
     intents.sort_by_key(|intent| (intent.created_at, intent.id));
     let mut shown = Vec::new();
     for intent in intents.split_off(intents.len().saturating_sub(MAX_SHOWN_INTENTS)) {

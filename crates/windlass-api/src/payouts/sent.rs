@@ -13,7 +13,7 @@ use crate::error::{ApiError, ApiResult, ErrorCode};
 use crate::filter::shown;
 
 /// What a payout's fields are called.
-const DRAFT: [&str; 4] = ["to", "amount", "token", "idempotencyKey"];
+const DRAFT: [&str; 6] = ["to", "amount", "token", "idempotencyKey", "memo", "reference"];
 /// How a payout is asked for.
 const ASK: &str =
     r#"send {"to": "0x…", "amount": "1000000", "token": "USDC", "idempotencyKey": "…"}, or {"payouts": […]}"#;
@@ -157,6 +157,8 @@ impl Fields {
             amount: fields.needed("amount")?,
             token: fields.needed("token")?,
             key: fields.text("idempotencyKey")?,
+            memo: fields.text("memo")?,
+            reference: fields.text("reference")?,
         })
     }
 }
@@ -224,7 +226,7 @@ mod tests {
         };
         for (body, told) in [
             (json!({}), "field `to`: it is missing"),
-            (with("memo", json!("x")), "field `memo` is not known"),
+            (with("colour", json!("x")), "field `colour` is not known"),
             (with("amount", json!(5)), "field `amount`: it is a number, not a string"),
             (with("to", json!(["a"])), "field `to`: it is not a string"),
             (with("payouts", json!([one])), "field `amount` is not known"),

@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 
 use super::ledger::{IllegalMove, MAX_REASON_BYTES, Payout};
+use super::memo::{Memo, Reference};
 use super::request::{IdempotencyKey, PayoutId, PayoutRequest, PayoutRequestError, VaultRef};
 use super::risk::{RiskRules, RiskVerdict};
+use super::risk_report::RiskReport;
 use super::state::PayoutState;
 use super::vault::answer::VaultAnswerError;
 use crate::chain::Address;
@@ -19,6 +21,23 @@ use crate::reader::ChainError;
 
 /// The most payouts that one command asks for.
 pub const MAX_ASKED: usize = 1_000;
+
+/// A payout that is to be created.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewPayout {
+    /// What is to be paid. The same idempotency key with another request is refused.
+    pub request: PayoutRequest,
+    /// What it is for. Where the key is known already, the stored memo stays as it is.
+    pub memo: Option<Memo>,
+    /// The client's identifier for it in another system; the stored one stays as well.
+    pub reference: Option<Reference>,
+}
+
+impl From<PayoutRequest> for NewPayout {
+    fn from(request: PayoutRequest) -> Self {
+        Self { request, memo: None, reference: None }
+    }
+}
 
 /// A payout that was asked for.
 #[derive(Debug, Clone)]
@@ -40,6 +59,9 @@ pub struct Approved {
     pub approvals: u32,
     /// How many have to.
     pub needed: u32,
+    /// What the rules say of it now, with headroom. The approval is stored by then: where this
+    /// cannot be read, it is left out.
+    pub report: Option<RiskReport>,
 }
 
 /// What an approval would bring about.
@@ -51,8 +73,8 @@ pub struct Prospect {
     pub approvals: u32,
     /// How many have to.
     pub needed: u32,
-    /// What the rules would say if it were the last.
-    pub verdict: RiskVerdict,
+    /// What the rules would say if it were the last, with headroom.
+    pub report: RiskReport,
 }
 
 /// Why a payout was ended, in words that can be shown to anybody.
@@ -107,13 +129,17 @@ pub trait PayoutDesk: Send + Sync {
     fn info(&self) -> DeskInfo;
 
     /// Asks for payouts, for all or for none. A key that was used for the same is the same payout.
-    async fn create(&self, asked: &[PayoutRequest], by: &str) -> Result<Vec<Created>, DeskError>;
+    async fn create(&self, new: &[NewPayout], by: &str) -> Result<Vec<Created>, DeskError>;
 
     /// What would become of a request, without asking for it.
-    async fn preview(&self, asked: &PayoutRequest, by: &str) -> Result<Created, DeskError>;
+    async fn preview(&self, new: &NewPayout, by: &str) -> Result<Created, DeskError>;
 
     /// How many have to approve a payout.
     fn needed(&self, payout: &Payout) -> u32;
+
+    /// What the rules say of a payout now, with headroom. What it holds of the day itself is not
+    /// counted as used.
+    async fn report(&self, payout: &Payout) -> Result<RiskReport, DeskError>;
 
     /// Says yes to a payout.
     async fn approve(&self, id: PayoutId, by: &str) -> Result<Approved, DeskError>;
@@ -131,7 +157,7 @@ pub trait PayoutDesk: Send + Sync {
     async fn preview_reject(&self, id: PayoutId) -> Result<Payout, DeskError>;
 
     /// What a retry would ask for, if it may be made.
-    async fn preview_retry(&self, id: PayoutId, key: IdempotencyKey) -> Result<PayoutRequest, DeskError>;
+    async fn preview_retry(&self, id: PayoutId, key: IdempotencyKey) -> Result<NewPayout, DeskError>;
 
     /// Asks again, under a new key, for what has ended without payment. The vault itself is asked first.
     async fn retry(&self, id: PayoutId, key: IdempotencyKey, by: &str) -> Result<Created, DeskError>;

@@ -3,8 +3,11 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`request`] | what is asked for, under which key, and the ids derived from it |
+//! | [`memo`] | what a client notes on it for its own books |
+//! | [`partial_id`] | its id as people give it, whole or shortened |
 //! | [`state`] | where a payout stands, and the only ways on |
 //! | [`risk`] | whether it may be made |
+//! | [`risk_report`] | what each rule says of it, with headroom |
 //! | [`day`] | the days of a budget |
 //! | [`fees`] | what a transaction offers for its gas |
 //! | [`gas`] | whether an account can pay for gas |
@@ -24,8 +27,11 @@ pub mod desk;
 pub mod fees;
 pub mod gas;
 pub mod ledger;
+pub mod memo;
+pub mod partial_id;
 pub mod request;
 pub mod risk;
+pub mod risk_report;
 pub mod signer;
 pub mod state;
 pub mod store;

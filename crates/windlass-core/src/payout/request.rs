@@ -153,6 +153,11 @@ impl PayoutId {
 }
 
 impl PayoutId {
+    /// The id of a number, whether or not a payout could have it: a bound of a range.
+    pub(super) const fn from_bits(bits: u128) -> Self {
+        Self(bits)
+    }
+
     /// The least id of an instant: every payout that was created before it has a lower one.
     pub const fn first_at(at: Timestamp) -> Self {
         Self::new(at, 0)

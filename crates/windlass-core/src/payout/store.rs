@@ -4,6 +4,8 @@ use async_trait::async_trait;
 
 use super::audit::{AuditHead, AuditRow};
 use super::ledger::{ApiKey, Approval, Attempt, Budget, BudgetKey, Intent, IntentId, Payout, SignerRow};
+use super::memo::Reference;
+use super::partial_id::IdSuffix;
 use super::request::{IdempotencyKey, PayoutId, VaultRef};
 use super::state::PayoutState;
 use crate::chain::{Address, B256, ChainId, U256};
@@ -35,6 +37,10 @@ pub struct PayoutQuery {
     pub amount: Option<U256>,
     /// Under this idempotency key.
     pub key: Option<IdempotencyKey>,
+    /// With this external reference.
+    pub reference: Option<Reference>,
+    /// Whose id ends with these digits.
+    pub id_suffix: Option<IdSuffix>,
     /// From this id on: ids sort by when payouts were created, see [`PayoutId::first_at`].
     pub from: Option<PayoutId>,
     /// Before this id.
@@ -99,6 +105,9 @@ pub trait Payouts: Send + Sync {
 
     /// The transactions that were to pay a payout, by id.
     async fn intents_of(&self, payout: PayoutId) -> StoreResult<Vec<Intent>>;
+
+    /// The transactions that were to pay any of these payouts, by id. At most [`MAX_PAYOUT_PAGE`] payouts.
+    async fn intents_of_payouts(&self, payouts: &[PayoutId]) -> StoreResult<Vec<Intent>>;
 
     /// Every signed form of a transaction, in order.
     async fn attempts(&self, intent: IntentId) -> StoreResult<Vec<Attempt>>;

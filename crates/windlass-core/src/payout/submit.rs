@@ -94,6 +94,8 @@ pub struct TransactionReceipt {
     pub is_success: bool,
     /// How much gas it took.
     pub gas_used: u64,
+    /// What each unit of gas cost, in wei, where the node tells.
+    pub effective_gas_price: Option<u128>,
     /// The contract it made.
     pub contract: Option<Address>,
 }

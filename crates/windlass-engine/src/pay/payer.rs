@@ -62,7 +62,7 @@ pub(super) struct Sight {
     pub(super) last_final: u64,
     /// The last block whose payouts count as confirmed.
     pub(super) last_confirmed: u64,
-    hashes: Mutex<HashMap<u64, Option<B256>>>,
+    headers: Mutex<HashMap<u64, Option<BlockHeader>>>,
     nonces: Mutex<HashMap<Address, u64>>,
 }
 
@@ -147,7 +147,7 @@ impl Payer {
             // So many with the newest and its own.
             Confirmation::Blocks(blocks) => (latest.number + 1).saturating_sub(blocks.max(1)),
         };
-        Ok(Sight { latest, last_final, last_confirmed, hashes: Mutex::default(), nonces: Mutex::default() })
+        Ok(Sight { latest, last_final, last_confirmed, headers: Mutex::default(), nonces: Mutex::default() })
     }
 
     async fn known_header(&self, tag: BlockTag) -> Result<BlockHeader, PayError> {
@@ -173,13 +173,21 @@ impl Payer {
 
     /// The hash of the block that the canonical chain has at a height.
     pub(super) async fn canonical(&self, sight: &Sight, number: u64) -> Result<Option<B256>, PayError> {
-        let mut hashes = sight.hashes.lock().await;
-        if let Some(hash) = hashes.get(&number) {
-            return Ok(*hash);
+        Ok(self.canonical_header(sight, number).await?.map(|header| header.hash))
+    }
+
+    /// The block that the canonical chain has at a height.
+    pub(super) async fn canonical_header(
+        &self,
+        sight: &Sight,
+        number: u64,
+    ) -> Result<Option<BlockHeader>, PayError> {
+        let mut headers = sight.headers.lock().await;
+        if let Some(header) = headers.get(&number) {
+            return Ok(*header);
         }
-        let header = self.chain.header(BlockTag::Number(number)).await?;
-        let hash = header.map(|header| header.block.hash);
-        hashes.insert(number, hash);
-        Ok(hash)
+        let header = self.chain.header(BlockTag::Number(number)).await?.map(|header| header.block);
+        headers.insert(number, header);
+        Ok(header)
     }
 }

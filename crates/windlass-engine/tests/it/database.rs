@@ -98,7 +98,7 @@ impl Intruder {
                 tokio::spawn(connection);
                 client
                     .batch_execute(&format!(
-                        "SET search_path TO {schema}; SET session_replication_role = replica"
+                        "SET search_path TO {schema}; SET session_replication_role = replica; {DROP_CHECKS}"
                     ))
                     .await
                     .expect("set");
@@ -128,6 +128,13 @@ impl Intruder {
         }
     }
 }
+
+/// Takes every check of the schema away, as SQLite ignores them for an intruder.
+const DROP_CHECKS: &str = "DO $$ DECLARE rule record; BEGIN
+    FOR rule IN SELECT conrelid::regclass AS of, conname AS name FROM pg_constraint
+        WHERE contype = 'c' AND connamespace = current_schema()::regnamespace
+    LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', rule.of, rule.name); END LOOP;
+END $$";
 
 fn fresh_schema() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);

@@ -7,13 +7,14 @@ use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::store::MAX_PAYOUT_PAGE;
 
 use super::put_rows;
-use super::value::{chain, inclusion, number};
+use super::value::{chain, inclusion, number, receipt};
 use crate::error::Outcome;
 use crate::row::{address, damaged, get, hash, signed, timestamp, unsigned};
 use crate::tx::Tx;
 
 const UPDATE: &str = "UPDATE intent SET version = $4, state = $5, updated_at_ms = $6, attempts = $7, \
-         signed_at_block = $8, transaction_hash = $9, block_number = $10, block_hash = $11, mac = $12 \
+         signed_at_block = $8, transaction_hash = $9, block_number = $10, block_hash = $11, mac = $12, \
+         gas_used = $13, effective_gas_price = $14::text::numeric, block_timestamp_s = $15 \
      WHERE chain_id = $1 AND signer = $2 AND nonce = $3 AND version + 1 = $4";
 const INSERT: &str = "INSERT INTO intent (chain_id, signer, nonce, version, recipient, data, gas_limit, \
          created_at_ms, state, updated_at_ms, attempts, signed_at_block, mac) \
@@ -52,6 +53,9 @@ async fn update(tx: &Tx, intent: &Intent) -> Outcome<()> {
             &at.map(|at| signed("block", at.block.number)).transpose()?,
             &at.map(|at| at.block.hash.as_slice()),
             &intent.mac.as_slice(),
+            &intent.receipt.map(|receipt| signed("gas", receipt.gas_used)).transpose()?,
+            &intent.receipt.map(|receipt| receipt.effective_gas_price.to_string()),
+            &intent.receipt.map(|receipt| signed("time", receipt.block_timestamp_s)).transpose()?,
         ],
     )
     .await
@@ -118,7 +122,8 @@ macro_rules! select {
             "SELECT chain_id, signer, nonce, version, recipient, data, gas_limit, created_at_ms, state, \
                  updated_at_ms, attempts, signed_at_block, transaction_hash, block_number, block_hash, \
                  ARRAY(SELECT payout_id FROM intent_payout p WHERE p.chain_id = i.chain_id \
-                     AND p.signer = i.signer AND p.nonce = i.nonce ORDER BY place), mac \
+                     AND p.signer = i.signer AND p.nonce = i.nonce ORDER BY place), mac, \
+                 gas_used, effective_gas_price::text, block_timestamp_s \
              FROM intent i ",
             $rest
         )
@@ -153,6 +158,16 @@ pub(super) async fn of_payout(tx: &Tx, payout: PayoutId) -> Outcome<Vec<Intent>>
         intents.extend(find(tx, id).await?);
     }
     Ok(intents)
+}
+
+/// The transactions of many payouts, by id.
+pub(super) async fn of_payouts(tx: &Tx, payouts: &[String]) -> Outcome<Vec<Intent>> {
+    let sql = select!(
+        "WHERE (chain_id, signer, nonce) IN \
+             (SELECT chain_id, signer, nonce FROM intent_payout WHERE payout_id = ANY($1)) \
+         ORDER BY chain_id, signer, nonce"
+    );
+    tx.query(sql, &[&payouts]).await?.iter().map(read).collect()
 }
 
 pub(super) async fn attempts(tx: &Tx, intent: IntentId) -> Outcome<Vec<Attempt>> {
@@ -193,5 +208,6 @@ fn read(row: &Row) -> Outcome<Intent> {
         signed_at_block: unsigned(row, 11)?,
         inclusion: inclusion(row, 12)?,
         mac: hash(row, 16)?,
+        receipt: receipt(row, 17)?,
     })
 }

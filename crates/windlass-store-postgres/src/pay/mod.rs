@@ -143,6 +143,12 @@ impl Payouts for PostgresStore {
         self.read(&payout, |tx, payout| Box::pin(intent::of_payout(tx, *payout))).await
     }
 
+    async fn intents_of_payouts(&self, payouts: &[PayoutId]) -> StoreResult<Vec<Intent>> {
+        check_many(payouts.len())?;
+        let payouts: Vec<String> = payouts.iter().map(PayoutId::to_string).collect();
+        self.read(&payouts, |tx, payouts| Box::pin(intent::of_payouts(tx, payouts))).await
+    }
+
     async fn attempts(&self, intent: IntentId) -> StoreResult<Vec<Attempt>> {
         self.read(&intent, |tx, intent| Box::pin(intent::attempts(tx, *intent))).await
     }

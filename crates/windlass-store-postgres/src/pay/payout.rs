@@ -6,6 +6,8 @@ use windlass_core::chain::{Address, U256};
 use windlass_core::error::StoreResult;
 use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::ledger::{Hold, OpenTotalLimit, Payout};
+use windlass_core::payout::memo::{Memo, Reference};
+use windlass_core::payout::partial_id::IdSuffix;
 use windlass_core::payout::request::{IdempotencyKey, PayoutRequest, VaultRef};
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery};
@@ -23,20 +25,20 @@ macro_rules! select {
             "SELECT id, version, key, chain_id, vault, token, recipient, amount::text, created_by, \
                  created_at_ms, retry_of, state, updated_at_ms, reason, hold_reason, hold_until_ms, \
                  budget_day, intent_signer, intent_nonce, transaction_hash, block_number, block_hash, \
-                 submitted_at_ms, confirmed_at_ms, finalized_at_ms, mac FROM payout ",
+                 submitted_at_ms, confirmed_at_ms, finalized_at_ms, mac, memo, reference FROM payout ",
             $rest
         )
     };
 }
 
 const INSERT: &str = "INSERT INTO payout (id, version, key, request_id, chain_id, vault, token, recipient, \
-         amount, created_by, created_at_ms, retry_of, state, updated_at_ms, mac) \
+         amount, created_by, created_at_ms, retry_of, state, updated_at_ms, mac, memo, reference) \
      SELECT id, 1, key, decode(request_id, 'hex'), chain_id, decode(vault, 'hex'), decode(token, 'hex'), \
          decode(recipient, 'hex'), amount::numeric, created_by, created_at_ms, retry_of, state, \
-         updated_at_ms, decode(mac, 'hex') \
+         updated_at_ms, decode(mac, 'hex'), memo, reference \
      FROM jsonb_to_recordset($1::text::jsonb) AS r (id text, key text, request_id text, chain_id bigint, \
          vault text, token text, recipient text, amount text, created_by text, created_at_ms bigint, \
-         retry_of text, state text, updated_at_ms bigint, mac text) \
+         retry_of text, state text, updated_at_ms bigint, mac text, memo text, reference text) \
      ORDER BY id";
 
 /// In the order of ids, so that two commits do not lock each other out.
@@ -114,6 +116,8 @@ fn asked(payout: &Payout) -> Value {
         "state": payout.state.as_str(),
         "updated_at_ms": payout.updated_at.as_ms(),
         "mac": hex(payout.mac),
+        "memo": payout.memo,
+        "reference": payout.reference,
     })
 }
 
@@ -163,13 +167,19 @@ pub(super) async fn list(tx: &Tx, query: &PayoutQuery) -> Outcome<Vec<Payout>> {
     let [retry_of, from, before, after] =
         [query.retry_of, query.from, query.before, query.after].map(|id| id.map(|id| id.to_string()));
     let [to, token] = [&query.to, &query.token].map(|address| address.as_ref().map(|it| it.as_slice()));
-    let wanted: [(&str, &str, Option<Param<'_>>); 9] = [
+    let reference = query.reference.as_ref().map(Reference::as_str);
+    let suffix = query.id_suffix.as_ref().map(IdSuffix::indexed);
+    let like = query.id_suffix.as_ref().map(|suffix| format!("%{}", suffix.digits()));
+    let wanted: [(&str, &str, Option<Param<'_>>); 12] = [
         ("state =", "", state.as_ref().map(|it| it as Param<'_>)),
         ("retry_of =", "", retry_of.as_ref().map(|it| it as Param<'_>)),
         ("recipient =", "", to.as_ref().map(|it| it as Param<'_>)),
         ("token =", "", token.as_ref().map(|it| it as Param<'_>)),
         ("amount =", "::text::numeric", amount.as_ref().map(|it| it as Param<'_>)),
         ("key =", "", key.as_ref().map(|it| it as Param<'_>)),
+        ("reference =", "", reference.as_ref().map(|it| it as Param<'_>)),
+        ("substr(id, 31) =", "", suffix.as_ref().map(|it| it as Param<'_>)),
+        ("replace(id, '-', '') LIKE", "", like.as_ref().map(|it| it as Param<'_>)),
         ("id >=", "", from.as_ref().map(|it| it as Param<'_>)),
         ("id <", "", before.as_ref().map(|it| it as Param<'_>)),
         (behind, "", after.as_ref().map(|it| it as Param<'_>)),
@@ -253,5 +263,13 @@ fn read(row: &Row) -> Outcome<Payout> {
         confirmed_at: optional_timestamp(row, 23)?,
         finalized_at: optional_timestamp(row, 24)?,
         mac: hash(row, 25)?,
+        memo: get::<Option<String>>(row, 26)?
+            .map(Memo::new)
+            .transpose()
+            .map_err(|error| damaged(error.to_string()))?,
+        reference: get::<Option<String>>(row, 27)?
+            .map(Reference::new)
+            .transpose()
+            .map_err(|error| damaged(error.to_string()))?,
     })
 }

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use tokio_postgres::Row;
 use windlass_core::chain::{BlockRef, ChainId};
-use windlass_core::payout::ledger::{Inclusion, IntentId};
+use windlass_core::payout::ledger::{Inclusion, IntentId, ReceiptSummary};
 use windlass_core::time::Timestamp;
 
 use crate::error::Outcome;
@@ -45,4 +45,16 @@ pub(super) fn intent_id(row: &Row, chain: ChainId, column: usize) -> Outcome<Opt
         return Ok(None);
     }
     Ok(Some(IntentId { chain, signer: address(row, column)?, nonce: unsigned(row, column + 1)? }))
+}
+
+/// Three columns that hold what a receipt says, or nothing.
+pub(super) fn receipt(row: &Row, column: usize) -> Outcome<Option<ReceiptSummary>> {
+    if get::<Option<i64>>(row, column)?.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(ReceiptSummary {
+        gas_used: unsigned(row, column)?,
+        effective_gas_price: number(row, column + 1)?,
+        block_timestamp_s: unsigned(row, column + 2)?,
+    }))
 }

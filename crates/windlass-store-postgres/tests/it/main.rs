@@ -14,6 +14,7 @@ mod postgres_lock;
 mod postgres_lost;
 mod postgres_mark;
 mod postgres_migrate;
+mod postgres_payout;
 mod postgres_plan;
 mod postgres_processes;
 mod postgres_prune;

@@ -1,5 +1,7 @@
 //! Transactions and their signed forms.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use rusqlite::Row;
 use windlass_core::error::StoreResult;
 use windlass_core::payout::fees::GasFees;
@@ -8,13 +10,14 @@ use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::store::MAX_PAYOUT_PAGE;
 
 use super::put_one;
-use super::value::{InclusionColumns, bytes_of, chain, fee, inclusion, text};
+use super::value::{InclusionColumns, bytes_of, chain, fee, inclusion, receipt, text};
 use crate::error::Translate;
 use crate::row::{address, damaged, get, hash, signed, timestamp, unsigned};
 use crate::writer::Tx;
 
 const COLUMNS: &str = "chain_id, signer, nonce, version, recipient, data, gas_limit, created_at_ms, state, \
-     updated_at_ms, attempts, signed_at_block, transaction_hash, block_number, block_hash, mac";
+     updated_at_ms, attempts, signed_at_block, transaction_hash, block_number, block_hash, mac, \
+     gas_used, effective_gas_price, block_timestamp_s";
 
 /// Makes a transaction, or replaces it by the version that follows.
 pub(super) fn put(tx: &Tx<'_>, intent: &Intent) -> StoreResult<()> {
@@ -26,7 +29,8 @@ pub(super) fn put(tx: &Tx<'_>, intent: &Intent) -> StoreResult<()> {
         tx,
         || format!("transaction {}", intent.id),
         "UPDATE intent SET version = ?4, state = ?5, updated_at_ms = ?6, attempts = ?7, signed_at_block = ?8, \
-             transaction_hash = ?9, block_number = ?10, block_hash = ?11, mac = ?12 \
+             transaction_hash = ?9, block_number = ?10, block_hash = ?11, mac = ?12, \
+             gas_used = ?13, effective_gas_price = ?14, block_timestamp_s = ?15 \
          WHERE chain_id = ?1 AND signer = ?2 AND nonce = ?3 AND version = ?4 - 1",
         rusqlite::params![
             intent.id.chain.as_i64(),
@@ -41,6 +45,9 @@ pub(super) fn put(tx: &Tx<'_>, intent: &Intent) -> StoreResult<()> {
             at.number,
             at.block,
             intent.mac.as_slice(),
+            intent.receipt.map(|receipt| signed("gas", receipt.gas_used)).transpose()?,
+            intent.receipt.map(|receipt| receipt.effective_gas_price.to_be_bytes()),
+            intent.receipt.map(|receipt| signed("time", receipt.block_timestamp_s)).transpose()?,
         ],
     )
 }
@@ -133,16 +140,35 @@ pub(super) fn list(tx: &Tx<'_>, after: Option<IntentId>, limit: u32) -> StoreRes
 }
 
 pub(super) fn of_payout(tx: &Tx<'_>, payout: PayoutId) -> StoreResult<Vec<Intent>> {
+    let found = ids_of(tx, payout)?.into_iter().map(|id| find(tx, id));
+    found.filter_map(Result::transpose).collect()
+}
+
+fn ids_of(tx: &Tx<'_>, payout: PayoutId) -> StoreResult<Vec<IntentId>> {
     let mut statement = tx.prepare(
         "SELECT chain_id, signer, nonce FROM intent_payout WHERE payout_id = ?1 ORDER BY chain_id, signer, nonce",
     )?;
     let mut rows = statement.query([payout.to_string()]).translate()?;
-    let mut intents = Vec::new();
+    let mut ids = Vec::new();
     while let Some(row) = rows.next().translate()? {
-        let id = IntentId { chain: chain(row, 0)?, signer: address(row, 1)?, nonce: unsigned(row, 2)? };
-        intents.extend(find(tx, id)?);
+        ids.push(IntentId { chain: chain(row, 0)?, signer: address(row, 1)?, nonce: unsigned(row, 2)? });
     }
-    Ok(intents)
+    Ok(ids)
+}
+
+/// The transactions of many payouts, by id.
+pub(super) fn of_payouts(tx: &Tx<'_>, payouts: &BTreeSet<PayoutId>) -> StoreResult<Vec<Intent>> {
+    let mut intents = BTreeMap::new();
+    for payout in payouts {
+        for id in ids_of(tx, *payout)? {
+            if !intents.contains_key(&id)
+                && let Some(intent) = find(tx, id)?
+            {
+                intents.insert(id, intent);
+            }
+        }
+    }
+    Ok(intents.into_values().collect())
 }
 
 pub(super) fn attempts(tx: &Tx<'_>, intent: IntentId) -> StoreResult<Vec<Attempt>> {
@@ -183,6 +209,7 @@ fn read(tx: &Tx<'_>, row: &Row<'_>) -> StoreResult<Intent> {
         signed_at_block: unsigned(row, 11)?,
         inclusion: inclusion(row, 12)?,
         mac: hash(row, 15)?,
+        receipt: receipt(row, 16)?,
     })
 }
 

@@ -141,6 +141,12 @@ impl Payouts for SqliteStore {
         self.read(move |tx| intent::of_payout(tx, payout)).await
     }
 
+    async fn intents_of_payouts(&self, payouts: &[PayoutId]) -> StoreResult<Vec<Intent>> {
+        check_many(payouts.len())?;
+        let payouts: BTreeSet<PayoutId> = payouts.iter().copied().collect();
+        self.read(move |tx| intent::of_payouts(tx, &payouts)).await
+    }
+
     async fn attempts(&self, intent: IntentId) -> StoreResult<Vec<Attempt>> {
         self.read(move |tx| intent::attempts(tx, intent)).await
     }

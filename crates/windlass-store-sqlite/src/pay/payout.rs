@@ -6,6 +6,8 @@ use windlass_core::chain::{Address, U256};
 use windlass_core::error::StoreResult;
 use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::ledger::{Hold, Payout};
+use windlass_core::payout::memo::{Memo, Reference};
+use windlass_core::payout::partial_id::IdSuffix;
 use windlass_core::payout::request::{IdempotencyKey, PayoutRequest, VaultRef};
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery};
@@ -22,7 +24,7 @@ use crate::writer::Tx;
 const COLUMNS: &str = "id, version, key, chain_id, vault, token, recipient, amount, created_by, created_at_ms, \
      retry_of, state, updated_at_ms, reason, hold_reason, hold_until_ms, budget_day, intent_signer, \
      intent_nonce, transaction_hash, block_number, block_hash, submitted_at_ms, confirmed_at_ms, \
-     finalized_at_ms, mac";
+     finalized_at_ms, mac, memo, reference";
 
 /// Makes a payout, or replaces it by the version that follows.
 pub(super) fn put(tx: &Tx<'_>, payout: &Payout) -> StoreResult<()> {
@@ -69,8 +71,8 @@ fn insert(tx: &Tx<'_>, payout: &Payout) -> StoreResult<()> {
         tx,
         || format!("payout {} or its key {}", payout.id, request.key),
         "INSERT INTO payout (id, version, key, request_id, chain_id, vault, token, recipient, amount, \
-             created_by, created_at_ms, retry_of, state, updated_at_ms, mac) \
-         VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+             created_by, created_at_ms, retry_of, state, updated_at_ms, mac, memo, reference) \
+         VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
         rusqlite::params![
             payout.id.to_string(),
             request.key.as_str(),
@@ -86,6 +88,8 @@ fn insert(tx: &Tx<'_>, payout: &Payout) -> StoreResult<()> {
             payout.state.as_str(),
             payout.updated_at.as_ms(),
             payout.mac.as_slice(),
+            payout.memo.as_ref().map(Memo::as_str),
+            payout.reference.as_ref().map(Reference::as_str),
         ],
     )
 }
@@ -110,6 +114,7 @@ pub(super) fn list(tx: &Tx<'_>, query: &PayoutQuery) -> StoreResult<Vec<Payout>>
     let mut conditions = Vec::new();
     let mut params: Vec<ToSqlOutput<'_>> = Vec::new();
     let (behind, order) = if query.newest_first { ("id < ?", "DESC") } else { ("id > ?", "ASC") };
+    let suffix: Option<&IdSuffix> = query.id_suffix.as_ref();
     let wanted = [
         ("state = ?", query.state.map(|state| ToSqlOutput::from(state.as_str()))),
         ("retry_of = ?", query.retry_of.map(|id| id.to_string().into())),
@@ -117,6 +122,9 @@ pub(super) fn list(tx: &Tx<'_>, query: &PayoutQuery) -> StoreResult<Vec<Payout>>
         ("token = ?", query.token.map(|token| token.as_slice().to_vec().into())),
         ("amount = ?", query.amount.map(|amount| amount.to_be_bytes_vec().into())),
         ("key = ?", query.key.as_ref().map(|key| ToSqlOutput::from(key.as_str()))),
+        ("reference = ?", query.reference.as_ref().map(|text| ToSqlOutput::from(text.as_str()))),
+        ("substr(id, 31) = ?", suffix.map(|suffix| ToSqlOutput::from(suffix.indexed()))),
+        ("replace(id, '-', '') LIKE ?", suffix.map(|suffix| format!("%{}", suffix.digits()).into())),
         ("id >= ?", query.from.map(|id| id.to_string().into())),
         ("id < ?", query.before.map(|id| id.to_string().into())),
         (behind, query.after.map(|id| id.to_string().into())),
@@ -208,5 +216,13 @@ fn read(row: &Row<'_>) -> StoreResult<Payout> {
         confirmed_at: optional_timestamp(row, 23)?,
         finalized_at: optional_timestamp(row, 24)?,
         mac: hash(row, 25)?,
+        memo: get::<Option<String>>(row, 26)?
+            .map(Memo::new)
+            .transpose()
+            .map_err(|error| damaged(26, &error))?,
+        reference: get::<Option<String>>(row, 27)?
+            .map(Reference::new)
+            .transpose()
+            .map_err(|error| damaged(27, &error))?,
     })
 }

@@ -3,7 +3,7 @@
 use rusqlite::Row;
 use windlass_core::chain::{Address, B256, BlockRef, ChainId, U256};
 use windlass_core::error::StoreResult;
-use windlass_core::payout::ledger::{Inclusion, IntentId};
+use windlass_core::payout::ledger::{Inclusion, IntentId, ReceiptSummary};
 use windlass_core::time::Timestamp;
 
 use crate::row::{address, damaged, get, hash, unsigned};
@@ -75,4 +75,16 @@ impl<'a> InclusionColumns<'a> {
 /// An address as its bytes.
 pub(super) fn bytes_of(address: &Address) -> &[u8] {
     address.as_slice()
+}
+
+/// Three columns that hold what a receipt says, or nothing.
+pub(super) fn receipt(row: &Row<'_>, column: usize) -> StoreResult<Option<ReceiptSummary>> {
+    if get::<Option<i64>>(row, column)?.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(ReceiptSummary {
+        gas_used: unsigned(row, column)?,
+        effective_gas_price: fee(row, column + 1)?,
+        block_timestamp_s: unsigned(row, column + 2)?,
+    }))
 }

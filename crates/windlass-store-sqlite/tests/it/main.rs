@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout)]
 
 mod instances;
+mod payouts;
 mod processes;
 mod sqlite_file;
 mod sqlite_memory;

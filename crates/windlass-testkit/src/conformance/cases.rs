@@ -202,7 +202,6 @@ macro_rules! conformance {
                 a_final_payment_that_is_gone_can_be_sent_again
                 what_was_asked_for_never_changes
                 payouts_are_paged_by_age_and_state
-                payouts_are_found_by_what_was_asked_for
                 a_payout_is_tried_again_once
                 what_is_on_its_way_is_summed
                 a_recipient_is_known_once_a_payment_is_confirmed
@@ -211,8 +210,15 @@ macro_rules! conformance {
                 budgets_written_at_once_lose_nothing
                 many_payouts_are_one_commit
             }
+            payout_search {
+                payouts_are_found_by_what_was_asked_for
+                payouts_are_found_by_their_reference
+                payouts_are_found_by_parts_of_their_ids
+            }
             transactions {
                 transactions_read_back_exactly
+                what_a_receipt_says_is_kept_with_its_block_alone
+                transactions_of_many_payouts_are_read_at_once
                 a_nonce_has_one_transaction
                 a_payout_has_one_live_transaction
                 a_transaction_that_is_over_stays_as_it_is

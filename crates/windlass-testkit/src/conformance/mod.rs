@@ -28,6 +28,7 @@ pub mod instances;
 pub mod job_list;
 pub mod leases;
 pub mod messages;
+pub mod payout_search;
 pub mod payouts;
 mod picture;
 pub mod publish;

@@ -5,6 +5,7 @@ use windlass_core::commit::{Commit, Write};
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::ledger::{Approval, Budget, OpenTotalLimit, PayWrite, Payout};
+use windlass_core::payout::memo::{Memo, Reference};
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery};
 use windlass_core::store::Store;
@@ -49,9 +50,15 @@ pub(super) async fn submit(store: &dyn Store, number: u8) -> Payout {
     submitted
 }
 
+/// A payout with a memo and a reference.
+pub(super) fn noted(number: u8, reference: &str) -> Payout {
+    let memo = Some(Memo::new(format!("for \"é\" {number}")).expect("a memo"));
+    Payout { memo, reference: Some(Reference::new(reference).expect("a reference")), ..payout(number) }
+}
+
 pub async fn payouts_read_back_exactly(harness: &dyn Harness) {
     let store = harness.open().await;
-    let asked = Payout { retry_of: Some(payout(9).id), ..payout(1) };
+    let asked = Payout { retry_of: Some(payout(9).id), ..noted(1, "ref-1") };
     put(&*store, &[&payout(9), &asked]).await.well();
     assert_eq!(one(&*store, &asked).await, asked);
     let held = asked.held("new recipient", Some(at(9_999)), at(1_500));
@@ -206,14 +213,18 @@ pub async fn a_final_payment_that_is_gone_can_be_sent_again(harness: &dyn Harnes
 
 pub async fn what_was_asked_for_never_changes(harness: &dyn Harness) {
     let store = harness.open().await;
-    put(&*store, &[&payout(1)]).await.well();
+    let asked = noted(1, "ref-1");
+    put(&*store, &[&asked]).await.well();
     let mut forged = approved(1);
     forged.request.amount = U256::ZERO;
+    forged.memo = None;
+    forged.reference = Some(Reference::new("another").expect("a reference"));
     forged.request.to = Address::ZERO;
     forged.created_by = "somebody else".to_owned();
     put(&*store, &[&forged]).await.well();
     let kept = one(&*store, &forged).await;
     assert_eq!((&kept.request, kept.created_by.as_str()), (&payout(1).request, "asker"));
+    assert_eq!((kept.memo, kept.reference), (asked.memo, asked.reference));
 }
 
 pub async fn payouts_are_paged_by_age_and_state(harness: &dyn Harness) {
@@ -233,37 +244,6 @@ pub async fn payouts_are_paged_by_age_and_state(harness: &dyn Harness) {
     assert_eq!(counts, [(PayoutState::PendingRisk, 3), (PayoutState::Approved, 2)]);
     let too_many = vec![all[0].id; MAX_PAYOUT_PAGE as usize + 1];
     refused!(store.payouts(&too_many).await, StoreError::Invalid(_));
-}
-
-pub async fn payouts_are_found_by_what_was_asked_for(harness: &dyn Harness) {
-    let store = harness.open().await;
-    let all: Vec<Payout> = (1..=5).map(payout).collect();
-    put(&*store, &all.iter().collect::<Vec<_>>()).await.well();
-    let numbers = async |query: PayoutQuery| -> Vec<u8> {
-        let query = PayoutQuery { limit: 9, ..query };
-        store.list_payouts(&query).await.well().iter().map(|row| row.request.to[0]).collect()
-    };
-    let of = |number: usize| &all[number - 1];
-    let none = PayoutQuery::default;
-    assert_eq!(numbers(PayoutQuery { to: Some(of(3).request.to), ..none() }).await, [3]);
-    assert_eq!(numbers(PayoutQuery { key: Some(of(4).request.key.clone()), ..none() }).await, [4]);
-    let token = Some(of(1).request.token);
-    let others: Vec<u8> =
-        all.iter().filter(|row| Some(row.request.token) == token).map(|row| row.request.to[0]).collect();
-    assert_eq!(numbers(PayoutQuery { token, ..none() }).await, others);
-    let amount = Some(of(2).request.amount);
-    let same: Vec<u8> =
-        all.iter().filter(|row| Some(row.request.amount) == amount).map(|row| row.request.to[0]).collect();
-    assert_eq!(numbers(PayoutQuery { amount, ..none() }).await, same);
-    assert!(numbers(PayoutQuery { amount: Some(U256::MAX), ..none() }).await.is_empty());
-    let (from, before) = (Some(of(2).id), Some(of(4).id));
-    assert_eq!(numbers(PayoutQuery { from, before, ..none() }).await, [2, 3]);
-    let newest_first = true;
-    assert_eq!(numbers(PayoutQuery { newest_first, ..none() }).await, [5, 4, 3, 2, 1]);
-    let after = Some(of(4).id);
-    assert_eq!(numbers(PayoutQuery { newest_first, after, from, ..none() }).await, [3, 2]);
-    let missing = PayoutQuery { to: Some(of(1).request.to), key: Some(of(2).request.key.clone()), ..none() };
-    assert!(numbers(missing).await.is_empty(), "all of them have to hold");
 }
 
 pub async fn a_payout_is_tried_again_once(harness: &dyn Harness) {

@@ -2,12 +2,19 @@
 
 use windlass_core::chain::{Address, B256};
 use windlass_core::error::StoreError;
-use windlass_core::payout::ledger::{Intent, IntentState, PayWrite, SignerRow};
+use windlass_core::payout::ledger::{Intent, IntentState, PayWrite, ReceiptSummary, SignerRow};
+use windlass_core::payout::store::MAX_PAYOUT_PAGE;
 
 use super::payouts::{at, pay, put, submit};
 use super::support::{Well, refused};
 use crate::harness::Harness;
 use crate::make::{attempt, inclusion, intent, intent_id, payout, vault};
+
+const RECEIPT: Option<ReceiptSummary> = Some(ReceiptSummary {
+    gas_used: 75_000,
+    effective_gas_price: u128::MAX,
+    block_timestamp_s: 1_700_000_000,
+});
 
 pub async fn transactions_read_back_exactly(harness: &dyn Harness) {
     let store = harness.open().await;
@@ -22,11 +29,38 @@ pub async fn transactions_read_back_exactly(harness: &dyn Harness) {
         .well();
     assert_eq!(store.attempts(made.id).await.well(), [attempt(1, 1), second]);
     let seen = again.seen(Some(inclusion(8)), at(5_000));
-    let mined = seen.ended(IntentState::Mined, Some(inclusion(8)), at(6_000));
+    let mined = seen.ended(IntentState::Mined, Some(inclusion(8)), at(6_000)).with_receipt(RECEIPT);
     let mined = Intent { mac: B256::repeat_byte(0x55), ..mined };
     pay(&*store, vec![PayWrite::Intents(vec![seen, mined.clone()])]).await.well();
     assert_eq!(store.intents_of(row.id).await.well(), std::slice::from_ref(&mined));
     refused!(pay(&*store, vec![PayWrite::Intents(vec![mined])]).await, StoreError::Stale(_));
+}
+
+pub async fn what_a_receipt_says_is_kept_with_its_block_alone(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let row = submit(&*store, 1).await;
+    let made = intent(1, &[&row]);
+    let nowhere = Intent { receipt: RECEIPT, ..made.signed_again(9, at(4_000)) };
+    refused!(pay(&*store, vec![PayWrite::Intents(vec![nowhere])]).await, StoreError::Forbidden(_));
+    let seen = made.seen(Some(inclusion(8)), at(5_000)).with_receipt(RECEIPT);
+    pay(&*store, vec![PayWrite::Intents(vec![seen.clone()])]).await.well();
+    assert_eq!(store.intent(made.id).await.well(), Some(seen.clone()));
+    let gone = seen.seen(None, at(6_000));
+    pay(&*store, vec![PayWrite::Intents(vec![gone.clone()])]).await.well();
+    assert_eq!(store.intent(made.id).await.well(), Some(gone));
+}
+
+pub async fn transactions_of_many_payouts_are_read_at_once(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let rows = [submit(&*store, 1).await, submit(&*store, 2).await, submit(&*store, 3).await];
+    let displaced = intent(1, &[&rows[0]]).ended(IntentState::Displaced, None, at(5_000));
+    pay(&*store, vec![PayWrite::Intents(vec![displaced.clone(), intent(7, &[&rows[0]])])]).await.well();
+    let of = [rows[1].id, payout(9).id, rows[0].id, rows[1].id];
+    let found = store.intents_of_payouts(&of).await.well();
+    assert_eq!(found, [displaced, intent(2, &[&rows[1]]), intent(7, &[&rows[0]])]);
+    assert!(store.intents_of_payouts(&[]).await.well().is_empty());
+    let too_many = vec![rows[0].id; MAX_PAYOUT_PAGE as usize + 1];
+    refused!(store.intents_of_payouts(&too_many).await, StoreError::Invalid(_));
 }
 
 pub async fn a_nonce_has_one_transaction(harness: &dyn Harness) {

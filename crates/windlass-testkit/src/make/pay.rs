@@ -59,6 +59,7 @@ pub fn intent(nonce: u64, payouts: &[&Payout]) -> Intent {
         attempts: 1,
         signed_at_block: 5,
         inclusion: None,
+        receipt: None,
         mac: B256::repeat_byte(0x4d),
     }
 }

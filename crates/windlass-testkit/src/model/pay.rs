@@ -91,6 +91,7 @@ impl Ledger {
                 .insert(row.id, Payout::new(row.id, row.request.clone(), &row.created_by, row.created_at));
             let kept = self.payouts.get_mut(&row.id).expect("just put there");
             (kept.retry_of, kept.updated_at, kept.mac) = (row.retry_of, row.updated_at, row.mac);
+            (kept.memo, kept.reference) = (row.memo.clone(), row.reference.clone());
             return Ok(());
         }
         let Some(old) = self.payouts.get(&row.id).filter(|old| old.version == row.version - 1) else {
@@ -106,6 +107,8 @@ impl Ledger {
             created_by: old.created_by.clone(),
             created_at: old.created_at,
             retry_of: old.retry_of,
+            memo: old.memo.clone(),
+            reference: old.reference.clone(),
             ..row.clone()
         };
         self.payouts.insert(row.id, kept);
@@ -144,6 +147,7 @@ impl Ledger {
         if (old.state != IntentState::Open && !is_reopened)
             || row.attempts < old.attempts
             || (is_ended && row.inclusion.is_none())
+            || (row.receipt.is_some() && row.inclusion.is_none())
         {
             return forbidden("no transaction goes that way");
         }
@@ -154,6 +158,7 @@ impl Ledger {
             attempts: row.attempts,
             signed_at_block: row.signed_at_block,
             inclusion: row.inclusion,
+            receipt: row.receipt,
             mac: row.mac,
             ..old.clone()
         };
@@ -178,7 +183,7 @@ impl Ledger {
         if row.payouts.iter().any(is_paid_elsewhere) || named.len() < row.payouts.len() {
             return stale("a payout's live transaction");
         }
-        self.intents.insert(row.id, Intent { inclusion: None, ..row.clone() });
+        self.intents.insert(row.id, Intent { inclusion: None, receipt: None, ..row.clone() });
         Ok(())
     }
 
@@ -263,6 +268,8 @@ impl Ledger {
                 && query.token.is_none_or(|token| request.token == token)
                 && query.amount.is_none_or(|amount| request.amount == amount)
                 && query.key.as_ref().is_none_or(|key| request.key == *key)
+                && (query.reference.is_none() || query.reference == payout.reference)
+                && query.id_suffix.as_ref().is_none_or(|suffix| suffix.is_end_of(payout.id))
                 && query.from.is_none_or(|from| payout.id >= from)
                 && query.before.is_none_or(|before| payout.id < before)
                 && query

@@ -56,6 +56,7 @@ const EXAMPLES: &[Examples] = &[
         &[
             "windlass payout create --to 0x00000000000000000000000000000000000000a1 --amount \"12.5 USDC\" --key invoice-2041",
             "windlass payout create --csv november.csv --dry-run",
+            "cat november.csv | windlass payout create --csv -",
         ],
     ),
     (
@@ -65,8 +66,18 @@ const EXAMPLES: &[Examples] = &[
             "windlass payout list --token USDC --from 2025-11-01 --until 2025-12-01",
         ],
     ),
-    ("payout show", &["windlass payout show 019a9c1e-6f00-7d3a-8f0e-5b7c2a9d4e10 --trail"]),
-    ("payout approve", &["windlass payout approve 019a9c1e-6f00-7d3a-8f0e-5b7c2a9d4e10"]),
+    (
+        "payout export",
+        &[
+            "windlass payout export --from 2025-11-01 --until 2025-12-01 > november.csv",
+            "windlass payout export --state confirmed --format parquet --output payouts.parquet",
+        ],
+    ),
+    ("payout show", &["windlass payout show 5b7c2a9d4e10 --trail"]),
+    (
+        "payout approve",
+        &["windlass payout approve 5b7c2a9d4e10 --dry-run", "windlass payout approve 5b7c2a9d4e10"],
+    ),
     (
         "payout reject",
         &["windlass payout reject 019a9c1e-6f00-7d3a-8f0e-5b7c2a9d4e10 --reason \"wrong amount\""],

@@ -1,6 +1,5 @@
 //! `windlass export`
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use windlass_core::code::Code;
@@ -40,11 +39,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
-    if args.format == Format::Parquet && args.output.is_none() && std::io::stdout().is_terminal() {
-        return Err(
-            Failure::usage("Parquet is nothing to read on a terminal").hint("name a file with --output")
-        );
-    }
+    args.format.check_output(args.output.as_deref())?;
     if args.from.zip(args.to).is_some_and(|(from, to)| from.is_behind(to)) {
         return Err(Failure::usage("nothing lies between --from and --to")
             .hint("--from comes first; a block given with --to is included, a time is not"));

@@ -2,27 +2,27 @@
 
 use std::fmt::{Display, Write as _};
 use std::io::{self, Write};
-use std::sync::Arc;
-
-use windlass_core::table::{EventRow, HEAD_COLUMNS, TableSpec};
 
 use super::RowWriter;
+use super::sheet::Sheet;
 
 /// Writes CSV.
-pub(super) struct Csv<'w, W> {
+pub(super) struct Csv<'w, S, W> {
+    sheet: &'w S,
     out: &'w mut W,
+    columns: usize,
     /// One page as text, and one cell: kept, so that they need no new memory each time.
     page: String,
     cell: String,
 }
 
-impl<'w, W: Write> Csv<'w, W> {
+impl<'w, S: Sheet, W: Write> Csv<'w, S, W> {
     /// Writes the line of names.
-    pub(super) fn begin(table: Arc<TableSpec>, out: &'w mut W) -> io::Result<Self> {
-        let mut csv = Self { out, page: String::new(), cell: String::new() };
-        let fields = table.columns.iter().map(|column| column.field.as_str());
-        for (place, name) in HEAD_COLUMNS.into_iter().chain(fields).enumerate() {
-            csv.put(place, name);
+    pub(super) fn begin(sheet: &'w S, out: &'w mut W) -> io::Result<Self> {
+        let columns = sheet.columns();
+        let mut csv = Self { sheet, out, columns: columns.len(), page: String::new(), cell: String::new() };
+        for (place, column) in columns.iter().enumerate() {
+            csv.put(place, &column.name);
         }
         csv.page.push('\n');
         csv.flush()?;
@@ -52,17 +52,12 @@ impl<'w, W: Write> Csv<'w, W> {
     }
 }
 
-impl<W: Write + Send> RowWriter for Csv<'_, W> {
-    fn rows(&mut self, rows: &[EventRow]) -> io::Result<()> {
-        for EventRow { head, values } in rows {
-            self.put(0, head.block.number);
-            self.put(1, head.log_index);
-            self.put(2, head.block.hash);
-            self.put(3, head.timestamp_s);
-            self.put(4, head.transaction_hash);
-            self.put(5, head.address);
-            for (place, value) in values.iter().enumerate() {
-                self.put(HEAD_COLUMNS.len() + place, value);
+impl<S: Sheet, W: Write + Send> RowWriter<S::Row> for Csv<'_, S, W> {
+    fn rows(&mut self, rows: &[S::Row]) -> io::Result<()> {
+        let sheet = self.sheet;
+        for row in rows {
+            for place in 0..self.columns {
+                self.put(place, sheet.cell(row, place));
             }
             self.page.push('\n');
         }
@@ -82,7 +77,8 @@ mod tests {
     #[test]
     fn cells_are_quoted_where_they_must_be() {
         let mut out = Vec::new();
-        let mut csv = Csv::begin(table(), &mut out).expect("written");
+        let table = table();
+        let mut csv = Csv::begin(&table, &mut out).expect("written");
         csv.rows(&rows()).expect("written");
         Box::new(csv).finish().expect("written");
         let text = String::from_utf8(out).expect("text");

@@ -1,11 +1,13 @@
-//! What was collected, as a file: page by page, so that memory stays bounded however
-//! much there is. Integers are exact in every format.
+//! What was collected, and payouts, as a file: page by page, so that memory stays bounded
+//! however much there is. Integers are exact in every format.
 //!
 //! | file | what it holds |
 //! | --- | --- |
 //! | this | which table, from where to where, and the pages |
 //! | [`bound`] | `--from` and `--to` |
 //! | [`pages`] | rows of one branch of the chain, whatever happens meanwhile |
+//! | [`payouts`] | payouts, with what they cost |
+//! | [`sheet`] | columns and cells, whatever the format |
 //! | [`csv`], [`ndjson`], [`parquet`] | a format each |
 //! | [`target`] | standard output, a file that is there whole or not at all, a device |
 
@@ -14,28 +16,33 @@ mod csv;
 mod ndjson;
 mod pages;
 mod parquet;
+pub(crate) mod payouts;
+mod sheet;
 pub(crate) mod target;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 use windlass_core::code::Code;
 use windlass_core::error::StoreError;
 use windlass_core::row_query::Condition;
 use windlass_core::store::Store;
-use windlass_core::table::{EventRow, Identifier, TableSpec};
+use windlass_core::table::{Identifier, TableSpec};
 
 use crate::config::problem::nearest;
 use crate::failure::Failure;
 use bound::Bound;
 use pages::Pages;
+use sheet::Sheet;
 
 /// How rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
     /// A line a row, behind a line of names
     Csv,
-    /// A JSON object a line
+    /// A JSON object a line; `jsonl` is the same
+    #[value(alias = "jsonl")]
     Ndjson,
     /// Apache Parquet
     Parquet,
@@ -57,9 +64,33 @@ pub(crate) struct Export {
 }
 
 /// A format: takes rows in order, and says so when there are no more.
-trait RowWriter: Send {
-    fn rows(&mut self, rows: &[EventRow]) -> io::Result<()>;
+trait RowWriter<R>: Send {
+    fn rows(&mut self, rows: &[R]) -> io::Result<()>;
     fn finish(self: Box<Self>) -> io::Result<()>;
+}
+
+impl Format {
+    /// Begins a file of rows.
+    fn begin<'w, S: Sheet, W: Write + Send>(
+        self,
+        sheet: &'w S,
+        out: &'w mut W,
+    ) -> io::Result<Box<dyn RowWriter<S::Row> + 'w>> {
+        Ok(match self {
+            Self::Csv => Box::new(csv::Csv::begin(sheet, out)?),
+            Self::Ndjson => Box::new(ndjson::Ndjson::begin(sheet, out)),
+            Self::Parquet => Box::new(parquet::Parquet::begin(sheet, out)?),
+        })
+    }
+
+    /// Refuses to write bytes to a terminal.
+    pub(crate) fn check_output(self, output: Option<&Path>) -> Result<(), Failure> {
+        if self == Self::Parquet && output.is_none() && io::stdout().is_terminal() {
+            let failure = Failure::usage("Parquet is nothing to read on a terminal");
+            return Err(failure.hint("name a file with --output"));
+        }
+        Ok(())
+    }
 }
 
 /// Why rows stopped coming, or going.
@@ -98,11 +129,7 @@ impl Export {
         table: Arc<TableSpec>,
         out: &mut W,
     ) -> Result<u64, Trouble> {
-        let mut writer: Box<dyn RowWriter + '_> = match self.format {
-            Format::Csv => Box::new(csv::Csv::begin(table.clone(), out)?),
-            Format::Ndjson => Box::new(ndjson::Ndjson::begin(table.clone(), out)),
-            Format::Parquet => Box::new(parquet::Parquet::begin(table.clone(), out)?),
-        };
+        let mut writer = self.format.begin(&table, out)?;
         let mut pages = Pages::new(store, &table, self.conditions())?;
         let mut count = 0;
         loop {
@@ -172,7 +199,7 @@ fn choose(mut tables: Vec<Arc<TableSpec>>, event: Option<&str>) -> Result<Arc<Ta
 #[cfg(test)]
 mod tests {
     use windlass_core::chain::{Address, B256, BlockRef, ChainId, U256};
-    use windlass_core::table::{Column, ColumnKind, RowHead, Value};
+    use windlass_core::table::{Column, ColumnKind, EventRow, RowHead, Value};
 
     use super::*;
 

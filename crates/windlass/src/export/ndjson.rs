@@ -1,31 +1,28 @@
 //! A JSON object a line: wide integers as decimal strings, as everywhere.
 
 use std::io::{self, Write};
-use std::sync::Arc;
-
-use windlass_core::table::{EventRow, TableSpec};
-use windlass_core::value_text::RowJson;
 
 use super::RowWriter;
+use super::sheet::Sheet;
 
 /// Writes JSON lines.
-pub(super) struct Ndjson<'w, W> {
-    table: Arc<TableSpec>,
+pub(super) struct Ndjson<'w, S, W> {
+    sheet: &'w S,
     out: &'w mut W,
     page: Vec<u8>,
 }
 
-impl<'w, W: Write> Ndjson<'w, W> {
+impl<'w, S: Sheet, W: Write> Ndjson<'w, S, W> {
     /// Nothing stands before the first row.
-    pub(super) const fn begin(table: Arc<TableSpec>, out: &'w mut W) -> Self {
-        Self { table, out, page: Vec::new() }
+    pub(super) const fn begin(sheet: &'w S, out: &'w mut W) -> Self {
+        Self { sheet, out, page: Vec::new() }
     }
 }
 
-impl<W: Write + Send> RowWriter for Ndjson<'_, W> {
-    fn rows(&mut self, rows: &[EventRow]) -> io::Result<()> {
+impl<S: Sheet, W: Write + Send> RowWriter<S::Row> for Ndjson<'_, S, W> {
+    fn rows(&mut self, rows: &[S::Row]) -> io::Result<()> {
         for row in rows {
-            serde_json::to_writer(&mut self.page, &RowJson::of(&self.table, row))?;
+            self.sheet.write_json(row, &mut self.page)?;
             self.page.push(b'\n');
         }
         self.out.write_all(&self.page)?;
@@ -46,7 +43,8 @@ mod tests {
     #[test]
     fn every_row_is_an_object_with_exact_numbers() {
         let mut out = Vec::new();
-        let mut ndjson = Ndjson::begin(table(), &mut out);
+        let table = table();
+        let mut ndjson = Ndjson::begin(&table, &mut out);
         ndjson.rows(&rows()).expect("written");
         Box::new(ndjson).finish().expect("written");
         let text = String::from_utf8(out).expect("text");

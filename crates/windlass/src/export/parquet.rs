@@ -10,9 +10,9 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{Type, TypePtr};
-use windlass_core::table::{ColumnKind, EventRow, HEAD_COLUMNS, TableSpec, Value};
 
 use super::RowWriter;
+use super::sheet::{Cell, CellKind, Sheet, SheetColumn};
 
 /// A row group has at most so many rows: they are in memory together.
 const MAX_GROUP_ROWS: usize = 50_000;
@@ -20,23 +20,25 @@ const MAX_GROUP_ROWS: usize = 50_000;
 const MAX_GROUP_BYTES: usize = 32 << 20;
 
 /// Writes Parquet.
-pub(super) struct Parquet<'w, W: Write + Send> {
+pub(super) struct Parquet<'w, S: Sheet, W: Write + Send> {
     writer: SerializedFileWriter<&'w mut W>,
-    table: Arc<TableSpec>,
-    group: Vec<EventRow>,
+    sheet: &'w S,
+    columns: Vec<SheetColumn>,
+    group: Vec<S::Row>,
     group_bytes: usize,
 }
 
-impl<'w, W: Write + Send> Parquet<'w, W> {
+impl<'w, S: Sheet, W: Write + Send> Parquet<'w, S, W> {
     /// Writes what stands before the first row.
-    pub(super) fn begin(table: Arc<TableSpec>, out: &'w mut W) -> io::Result<Self> {
+    pub(super) fn begin(sheet: &'w S, out: &'w mut W) -> io::Result<Self> {
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_created_by(format!("windlass {}", env!("CARGO_PKG_VERSION")))
             .build();
-        let schema = schema(&table).map_err(failed)?;
+        let columns = sheet.columns();
+        let schema = schema(sheet.name(), &columns).map_err(failed)?;
         let writer = SerializedFileWriter::new(out, schema, Arc::new(properties)).map_err(failed)?;
-        Ok(Self { writer, table, group: Vec::new(), group_bytes: 0 })
+        Ok(Self { writer, sheet, columns, group: Vec::new(), group_bytes: 0 })
     }
 
     fn write_group(&mut self) -> Result<(), ParquetError> {
@@ -44,14 +46,12 @@ impl<'w, W: Write + Send> Parquet<'w, W> {
             return Ok(());
         }
         let mut group = self.writer.next_row_group()?;
-        let mut place = 0_usize;
-        while let Some(mut column) = group.next_column()? {
-            match place.checked_sub(HEAD_COLUMNS.len()) {
-                None => write_head(&mut column, place, &self.group)?,
-                Some(own) => write_own(&mut column, self.table.columns[own].kind, own, &self.group)?,
-            }
+        for (place, about) in self.columns.iter().enumerate() {
+            let missing = || ParquetError::General(format!("column {} is not in the schema", about.name));
+            let mut column = group.next_column()?.ok_or_else(missing)?;
+            let cells = self.group.iter().map(|row| self.sheet.cell(row, place));
+            write_column(&mut column, about, cells)?;
             column.close()?;
-            place += 1;
         }
         group.close()?;
         self.group.clear();
@@ -60,10 +60,10 @@ impl<'w, W: Write + Send> Parquet<'w, W> {
     }
 }
 
-impl<W: Write + Send> RowWriter for Parquet<'_, W> {
-    fn rows(&mut self, rows: &[EventRow]) -> io::Result<()> {
+impl<S: Sheet, W: Write + Send> RowWriter<S::Row> for Parquet<'_, S, W> {
+    fn rows(&mut self, rows: &[S::Row]) -> io::Result<()> {
         for row in rows {
-            self.group_bytes += row.values.iter().map(loose_bytes).sum::<usize>();
+            self.group_bytes += self.sheet.text_bytes(row);
             self.group.push(row.clone());
             if self.group.len() >= MAX_GROUP_ROWS || self.group_bytes >= MAX_GROUP_BYTES {
                 self.write_group().map_err(failed)?;
@@ -78,14 +78,6 @@ impl<W: Write + Send> RowWriter for Parquet<'_, W> {
     }
 }
 
-fn loose_bytes(value: &Value) -> usize {
-    match value {
-        Value::Bytes(bytes) => bytes.len(),
-        Value::Text(text) => text.len(),
-        _ => 0,
-    }
-}
-
 fn failed(error: ParquetError) -> io::Error {
     match error {
         // A closed pipe has to be known as such.
@@ -97,78 +89,58 @@ fn failed(error: ParquetError) -> io::Error {
     }
 }
 
-fn schema(table: &TableSpec) -> Result<TypePtr, ParquetError> {
-    let instant = LogicalType::timestamp(true, TimeUnit::MILLIS);
-    let heads = HEAD_COLUMNS.into_iter().map(|name| match name {
-        "block_number" | "log_index" => field(name, Physical::INT64, None),
-        "block_timestamp" => field(name, Physical::INT64, Some(instant.clone())),
-        _ => field(name, Physical::BYTE_ARRAY, Some(LogicalType::String)),
-    });
-    let own = table.columns.iter().map(|column| match column.kind {
-        ColumnKind::Integer => field(&column.field, Physical::INT64, None),
-        ColumnKind::Bool => field(&column.field, Physical::BOOLEAN, None),
-        ColumnKind::Json => field(&column.field, Physical::BYTE_ARRAY, Some(LogicalType::Json)),
-        _ => field(&column.field, Physical::BYTE_ARRAY, Some(LogicalType::String)),
-    });
-    let fields = heads.chain(own).collect::<Result<Vec<_>, _>>()?;
-    Type::group_type_builder(table.name.as_str()).with_fields(fields).build().map(Arc::new)
+fn schema(name: &str, columns: &[SheetColumn]) -> Result<TypePtr, ParquetError> {
+    let fields = columns.iter().map(field).collect::<Result<Vec<_>, _>>()?;
+    Type::group_type_builder(name).with_fields(fields).build().map(Arc::new)
 }
 
-fn field(name: &str, physical: Physical, logical: Option<LogicalType>) -> Result<TypePtr, ParquetError> {
-    let builder = Type::primitive_type_builder(name, physical).with_repetition(Repetition::REQUIRED);
+fn field(column: &SheetColumn) -> Result<TypePtr, ParquetError> {
+    let (physical, logical) = match column.kind {
+        CellKind::Integer => (Physical::INT64, None),
+        CellKind::Bool => (Physical::BOOLEAN, None),
+        CellKind::Instant => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::MILLIS))),
+        CellKind::Json => (Physical::BYTE_ARRAY, Some(LogicalType::Json)),
+        CellKind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+    };
+    let repetition = if column.is_optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+    let builder = Type::primitive_type_builder(&column.name, physical).with_repetition(repetition);
     builder.with_logical_type(logical).build().map(Arc::new)
 }
 
-fn write_head(
+fn write_column<'r>(
     column: &mut SerializedColumnWriter<'_>,
-    place: usize,
-    rows: &[EventRow],
+    about: &SheetColumn,
+    cells: impl Iterator<Item = Cell<'r>> + Clone,
 ) -> Result<(), ParquetError> {
-    let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-    match place {
-        0 => integers(column, rows.iter().map(|row| signed(row.head.block.number))),
-        1 => integers(column, rows.iter().map(|row| i64::from(row.head.log_index))),
-        2 => texts(column, rows.iter().map(|row| row.head.block.hash)),
-        3 => integers(column, rows.iter().map(|row| signed(row.head.timestamp_s.saturating_mul(1_000)))),
-        4 => texts(column, rows.iter().map(|row| row.head.transaction_hash)),
-        _ => texts(column, rows.iter().map(|row| row.head.address)),
-    }
-}
-
-fn write_own(
-    column: &mut SerializedColumnWriter<'_>,
-    kind: ColumnKind,
-    place: usize,
-    rows: &[EventRow],
-) -> Result<(), ParquetError> {
-    let values = rows.iter().map(|row| &row.values[place]);
-    match kind {
-        ColumnKind::Integer => integers(
-            column,
-            values.map(|value| if let Value::Integer(integer) = value { *integer } else { 0 }),
-        ),
-        ColumnKind::Bool => {
-            let values: Vec<bool> = values.map(|value| *value == Value::Bool(true)).collect();
-            column.typed::<BoolType>().write_batch(&values, None, None).map(drop)
+    let levels: Option<Vec<i16>> = about
+        .is_optional
+        .then(|| cells.clone().map(|cell| i16::from(!matches!(cell, Cell::Empty))).collect());
+    let cells = cells.filter(|cell| !about.is_optional || !matches!(cell, Cell::Empty));
+    let levels = levels.as_deref();
+    match about.kind {
+        CellKind::Integer | CellKind::Instant => {
+            let values: Vec<i64> = cells.map(|cell| integer(&cell)).collect();
+            column.typed::<Int64Type>().write_batch(&values, levels, None).map(drop)
         }
-        _ => texts(column, values),
+        CellKind::Bool => {
+            let values: Vec<bool> = cells.map(|cell| matches!(cell, Cell::Bool(true))).collect();
+            column.typed::<BoolType>().write_batch(&values, levels, None).map(drop)
+        }
+        CellKind::Text | CellKind::Json => {
+            let values: Vec<ByteArray> = cells.map(|cell| cell.to_string().into_bytes().into()).collect();
+            column.typed::<ByteArrayType>().write_batch(&values, levels, None).map(drop)
+        }
     }
 }
 
-fn integers(
-    column: &mut SerializedColumnWriter<'_>,
-    values: impl Iterator<Item = i64>,
-) -> Result<(), ParquetError> {
-    let values: Vec<i64> = values.collect();
-    column.typed::<Int64Type>().write_batch(&values, None, None).map(drop)
-}
-
-fn texts(
-    column: &mut SerializedColumnWriter<'_>,
-    values: impl Iterator<Item = impl std::fmt::Display>,
-) -> Result<(), ParquetError> {
-    let values: Vec<ByteArray> = values.map(|value| value.to_string().into_bytes().into()).collect();
-    column.typed::<ByteArrayType>().write_batch(&values, None, None).map(drop)
+/// A cell as a number; times in milliseconds since 1970.
+fn integer(cell: &Cell<'_>) -> i64 {
+    match cell {
+        Cell::Integer(integer) => *integer,
+        Cell::Seconds(seconds) => i64::try_from(seconds.saturating_mul(1_000)).unwrap_or(i64::MAX),
+        Cell::Instant(at) => at.as_ms(),
+        _ => 0,
+    }
 }
 
 #[cfg(test)]
@@ -182,7 +154,8 @@ mod tests {
     #[test]
     fn what_is_written_reads_back_exactly() {
         let mut out = Vec::new();
-        let mut parquet = Parquet::begin(table(), &mut out).expect("begun");
+        let table = table();
+        let mut parquet = Parquet::begin(&table, &mut out).expect("begun");
         parquet.rows(&rows()).expect("written");
         Box::new(parquet).finish().expect("finished");
         let reader = SerializedFileReader::new(bytes::Bytes::from(out)).expect("a file");
@@ -200,7 +173,8 @@ mod tests {
     #[test]
     fn a_table_without_rows_is_a_file_too() {
         let mut out = Vec::new();
-        let parquet = Parquet::begin(table(), &mut out).expect("begun");
+        let table = table();
+        let parquet = Parquet::begin(&table, &mut out).expect("begun");
         Box::new(parquet).finish().expect("finished");
         let reader = SerializedFileReader::new(bytes::Bytes::from(out)).expect("a file");
         assert_eq!(reader.metadata().file_metadata().num_rows(), 0);

@@ -10,12 +10,14 @@
 //! | [`log_key`] | whether the audit log's key is the right one |
 //! | [`paying`] | all of it together |
 //! | [`caller`] | who gives a command, and what they may |
+//! | [`find`] | a payout by its id, whole or shortened |
 //! | [`session`] | a command's store, caller and desk |
 //! | [`health`], [`metrics`] | how it goes, for `/readyz` and in numbers |
 //! | [`movements`] | payouts as they move, in the log
 //! | [`view`] | payouts as commands show them |
 
 pub(crate) mod caller;
+pub(crate) mod find;
 pub(crate) mod health;
 pub(crate) mod keys;
 pub(crate) mod log_key;

@@ -106,9 +106,20 @@ pub(crate) fn ledger(config: &Config, store: Arc<dyn Store>) -> Result<Arc<Ledge
 /// What somebody looks at: verified where the key of the audit log is at hand and the log is
 /// whole, and as it stands otherwise.
 pub(crate) async fn looked_at(config: &Config, store: &Arc<dyn Store>) -> Result<Arc<dyn Payouts>, Failure> {
+    Ok(match verified(config, store).await? {
+        Some(ledger) => ledger,
+        None => Arc::clone(store) as Arc<dyn Payouts>,
+    })
+}
+
+/// The verified rows of a store, and a note where they cannot be verified.
+pub(crate) async fn verified(
+    config: &Config,
+    store: &Arc<dyn Store>,
+) -> Result<Option<Arc<Ledger>>, Failure> {
     let unverified = |why: &dyn std::fmt::Display| {
         output::note(&format!("what is shown is not verified: {why}"));
-        Arc::clone(store) as Arc<dyn Payouts>
+        None
     };
     let key = match audit_key(config) {
         Ok(key) => key,
@@ -116,7 +127,7 @@ pub(crate) async fn looked_at(config: &Config, store: &Arc<dyn Store>) -> Result
     };
     let ledger = Ledger::new(Arc::clone(store), key);
     match ledger.check_log().await {
-        Ok(_) => Ok(ledger),
+        Ok(_) => Ok(Some(ledger)),
         Err(error @ StoreError::AuditBroken(_)) => Ok(unverified(&error)),
         Err(error) => Err(error.into()),
     }

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use windlass_core::code::Code;
 use windlass_core::payout::desk::{DeskError, PayoutDesk};
+use windlass_core::payout::partial_id::PartialId;
 use windlass_core::payout::request::PayoutId;
 use windlass_core::store::Store;
 use windlass_engine::pay::error::PayError;
 use windlass_engine::pay::ledger::Ledger;
 
 use super::caller::{Caller, Deed};
+use super::find;
 use super::log_key;
 use super::paying::Paying;
 use super::tokens::Tokens;
@@ -57,9 +59,9 @@ impl Session {
         }
     }
 
-    /// A payout's id as it was typed.
-    pub(crate) fn id(text: &str) -> Result<PayoutId, String> {
-        text.parse::<PayoutId>().map_err(|error| error.to_string())
+    /// The one payout whose id this is, or a part of.
+    pub(crate) async fn payout_id(&self, id: PartialId) -> Result<PayoutId, Failure> {
+        find::payout_id(&*self.ledger, id).await
     }
 }
 

@@ -1,10 +1,11 @@
 //! Payouts as commands show them.
 
-use serde::Serialize;
 use windlass_core::chain::{Address, U256};
 use windlass_core::money::{Amount, NATIVE_COIN, Token};
+use windlass_core::payout::gas::Wei;
 use windlass_core::payout::ledger::{Approval, Attempt, Intent, Payout};
 use windlass_core::payout::risk::RiskVerdict;
+use windlass_core::payout::risk_report::{RiskReport, RuleCheck};
 use windlass_core::payout::store::Payouts;
 
 use super::tokens::Tokens;
@@ -12,49 +13,42 @@ use crate::failure::Failure;
 use crate::output::table::{self, Side};
 use crate::output::time;
 
+/// How many of an id's last digits a table shows.
+const SHOWN_ID_DIGITS: usize = 12;
+
 /// A payout with everything that is known of it.
-#[derive(Debug, Serialize)]
-pub(crate) struct PayoutView {
-    #[serde(flatten)]
+pub(crate) struct PayoutView<'a> {
+    pub(crate) tokens: &'a Tokens,
     pub(crate) payout: Payout,
-    /// The amount as people write it.
-    pub(crate) shown: String,
-    /// The id under which the vault knows it.
-    pub(crate) request_id: String,
     pub(crate) approvals: Vec<Approval>,
     pub(crate) approvals_needed: u32,
     pub(crate) transactions: Vec<TransactionView>,
+    /// What the rules say of it, until it is signed.
+    pub(crate) report: Option<RiskReport>,
 }
 
 /// A transaction of a payout, with every signed form of it.
-#[derive(Debug, Serialize)]
 pub(crate) struct TransactionView {
-    #[serde(flatten)]
     pub(crate) intent: Intent,
     pub(crate) attempts: Vec<Attempt>,
 }
 
-impl PayoutView {
+impl<'a> PayoutView<'a> {
     /// Reads everything that belongs to a payout.
     pub(crate) async fn read(
         ledger: &dyn Payouts,
-        tokens: &Tokens,
+        tokens: &'a Tokens,
         payout: Payout,
         approvals_needed: u32,
+        report: Option<RiskReport>,
     ) -> Result<Self, Failure> {
         let mut transactions = Vec::new();
         for intent in ledger.intents_of(payout.id).await? {
             let attempts = ledger.attempts(intent.id).await?;
             transactions.push(TransactionView { intent, attempts });
         }
-        Ok(Self {
-            shown: amount(tokens, payout.request.token, payout.request.amount),
-            request_id: payout.request.request_id().to_string(),
-            approvals: ledger.approvals(&[payout.id]).await?,
-            approvals_needed,
-            transactions,
-            payout,
-        })
+        let approvals = ledger.approvals(&[payout.id]).await?;
+        Ok(Self { tokens, approvals, approvals_needed, transactions, report, payout })
     }
 
     /// The same for a person.
@@ -63,16 +57,22 @@ impl PayoutView {
         let mut lines = Lines::default();
         lines.add("payout", payout.id);
         lines.add("state", payout.state);
-        lines.add("amount", &self.shown);
+        lines.add("amount", amount(self.tokens, payout.request.token, payout.request.amount));
         lines.add("to", payout.request.to);
         lines.add("key", &payout.request.key);
-        lines.add("request id", &self.request_id);
+        lines.maybe("reference", payout.reference.as_ref());
+        lines.maybe("memo", payout.memo.as_ref());
+        lines.add("request id", payout.request.request_id());
         lines.add("asked for", format_args!("{} by {}", time::instant(payout.created_at), payout.created_by));
         lines.maybe("tries again", payout.retry_of);
         for approval in &self.approvals {
             lines.add("approved", format_args!("{} by {}", time::instant(approval.at), approval.approver));
         }
         lines.add("approvers", format_args!("{} of {}", self.approvals.len(), self.approvals_needed));
+        if let Some(report) = &self.report {
+            lines.add("rules", verdict(&report.verdict));
+            lines.0.push_str(&rules(self.tokens, payout.request.token, report));
+        }
         lines.maybe("reason", payout.reason.as_ref());
         if let Some(hold) = &payout.hold {
             let until = hold.until.map(|at| format!(", until {}", time::instant(at))).unwrap_or_default();
@@ -89,6 +89,12 @@ impl PayoutView {
         if let Some(inclusion) = payout.inclusion {
             lines.add("in block", format_args!("{} by {}", inclusion.block.number, inclusion.transaction));
         }
+        let fee = self.transactions.iter().filter_map(|paid| paid.intent.fee_share(payout.id));
+        lines.maybe(
+            "fee",
+            fee.reduce(|sum, share| sum.saturating_add(share))
+                .map(|fee| format!("{} of the chain's coin", Wei(fee))),
+        );
         let times = [
             ("submitted", payout.submitted_at),
             ("confirmed", payout.confirmed_at),
@@ -140,6 +146,41 @@ pub(crate) fn verdict(advice: &RiskVerdict) -> String {
     }
 }
 
+/// What each rule says, with headroom: a line each.
+pub(crate) fn rules(tokens: &Tokens, token: Address, report: &RiskReport) -> String {
+    report.rules.iter().map(|check| format!("  {}\n", rule(tokens, token, check))).collect()
+}
+
+fn rule(tokens: &Tokens, token: Address, check: &RuleCheck) -> String {
+    let units = |units| amount(tokens, token, units);
+    let says = match (check.headroom, check.until) {
+        (Some(headroom), _) => match (headroom.limit, headroom.left) {
+            (Some(limit), Some(left)) if check.passes => {
+                format!(
+                    "{} used of {}, {} left after this payout",
+                    units(headroom.used),
+                    units(limit),
+                    units(left)
+                )
+            }
+            (Some(limit), _) => {
+                format!("exceeded: {} used of {}, without this payout", units(headroom.used), units(limit))
+            }
+            (None, _) => format!("{} used, no limit", units(headroom.used)),
+        },
+        (None, Some(until)) => format!("waits until {}", time::instant(until)),
+        (None, None) if check.passes => "passes".to_owned(),
+        (None, None) => "refused".to_owned(),
+    };
+    format!("{:<24} {says}", check.rule.as_str())
+}
+
+/// The end of an id, which commands take as well as the whole.
+fn short(payout: &Payout) -> String {
+    let id = payout.id.to_string();
+    id[id.len() - SHOWN_ID_DIGITS..].to_owned()
+}
+
 /// A table of payouts.
 pub(crate) fn list(tokens: &Tokens, payouts: &[Payout]) -> String {
     if payouts.is_empty() {
@@ -158,7 +199,7 @@ pub(crate) fn list(tokens: &Tokens, payouts: &[Payout]) -> String {
         &header,
         payouts.iter().map(|payout| {
             vec![
-                payout.id.to_string(),
+                short(payout),
                 payout.state.to_string(),
                 amount(tokens, payout.request.token, payout.request.amount),
                 payout.request.to.to_string(),

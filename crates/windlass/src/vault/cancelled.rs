@@ -3,7 +3,7 @@
 use windlass_core::chain::B256;
 use windlass_core::code::Code;
 use windlass_core::payout::ledger::Payout;
-use windlass_core::payout::request::PayoutId;
+use windlass_core::payout::partial_id::PartialId;
 use windlass_core::payout::vault::VaultPayout;
 
 use super::site::Vault;
@@ -11,12 +11,13 @@ use crate::compose::store::{self, Access};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output;
+use crate::pay::find;
 
 /// An id as it was typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Which {
     /// A payout's.
-    Payout(PayoutId),
+    Payout(PartialId),
     /// A request's.
     Request(B256),
 }
@@ -24,14 +25,14 @@ pub(crate) enum Which {
 impl std::str::FromStr for Which {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        if let Ok(id) = text.parse() {
+        if let (false, Ok(id)) = (text.starts_with("0x"), text.parse()) {
             return Ok(Self::Payout(id));
         }
         let is_request = text.starts_with("0x") && text.len() == 66;
         text.parse().ok().filter(|_| is_request).map(Self::Request).ok_or_else(|| {
             let shown: String = text.chars().take(80).collect();
             format!(
-                "a payout's id is a UUID, a request's `0x` and 64 hexadecimal digits; `{shown}` is neither"
+                "a payout's id is a UUID or a part of one, a request's `0x` and 64 hexadecimal digits; `{shown}` is neither"
             )
         })
     }
@@ -63,8 +64,11 @@ impl Which {
     async fn stored(self, config: &Config) -> Result<Option<Payout>, Failure> {
         let store = store::open(&config.database, Access::Look).await?;
         let found = match self {
-            Self::Payout(id) => store.payouts(&[id]).await,
-            Self::Request(id) => store.payouts_of_requests(&[id]).await,
+            Self::Payout(id) => match find::payout_id(&*store, id).await {
+                Ok(id) => store.payouts(&[id]).await.map_err(Failure::from),
+                Err(failure) => Err(failure),
+            },
+            Self::Request(id) => store.payouts_of_requests(&[id]).await.map_err(Failure::from),
         };
         store.close().await;
         Ok(found?.pop())
@@ -90,7 +94,8 @@ mod tests {
         assert_eq!(request.parse(), Ok(Which::Request(B256::repeat_byte(0xab))));
         let payout = "01890a5d-ac96-7b7c-8f3e-0123456789ab";
         assert!(matches!(payout.parse(), Ok(Which::Payout(_))));
-        for neither in ["", "7", "0xab", &"ab".repeat(32)] {
+        assert!(matches!("0123456789ab".parse(), Ok(Which::Payout(_))));
+        for neither in ["", "7", "0xab", "0x01890a5d", &"ab".repeat(32)] {
             assert!(neither.parse::<Which>().is_err(), "{neither}");
         }
     }

@@ -1,9 +1,9 @@
 //! Runs the binary in a folder of its own, with nothing of the environment.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 
 use tempfile::TempDir;
 
@@ -75,7 +75,22 @@ impl Folder {
 
     /// The same with more variables, for this run alone.
     pub(crate) fn run_with(&self, variables: &[(&str, &str)], args: &[&str]) -> Ran {
-        let output = self.command(args).envs(variables.iter().copied()).output().expect("it runs");
+        self.ran(self.command(args).envs(variables.iter().copied()).output().expect("it runs"))
+    }
+
+    /// Runs to the end with this on its standard input.
+    pub(crate) fn run_with_input(&self, args: &[&str], input: &[u8]) -> Ran {
+        let mut child = self.command(args).stdin(Stdio::piped()).spawn().expect("it starts");
+        let mut stdin = child.stdin.take().expect("its standard input");
+        let input = input.to_vec();
+        // What is not read to its end ends with a broken pipe, which is the command's to explain.
+        let writing = std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let ran = self.ran(child.wait_with_output().expect("it runs"));
+        writing.join().expect("no panic");
+        ran
+    }
+
+    fn ran(&self, output: Output) -> Ran {
         let folder = self.path().canonicalize().expect("the folder");
         Ran {
             folder: folder.display().to_string(),

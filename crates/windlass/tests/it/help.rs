@@ -28,6 +28,7 @@ fn every_command_has_help() {
         "payout",
         "payout create",
         "payout list",
+        "payout export",
         "payout show",
         "payout approve",
         "payout reject",

@@ -3,9 +3,10 @@
 //! | file | what it holds |
 //! | --- | --- |
 //! | `query`, `mutation` | what can be asked, what can be done |
-//! | `node`, `attempt`, `audit`, `totals` | what is answered |
+//! | `node`, `advice`, `attempt`, `audit`, `totals` | what is answered |
 //! | `connection` | pages and their cursors |
 
+mod advice;
 mod attempt;
 mod audit;
 mod connection;

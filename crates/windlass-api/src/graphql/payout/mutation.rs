@@ -20,6 +20,7 @@ pub(crate) struct PayoutMutations;
 #[Object(name = "Mutation")]
 impl PayoutMutations {
     /// Asks for a payout. A key that was used for the same is the same payout.
+    #[allow(clippy::too_many_arguments, reason = "the arguments of the schema")]
     #[graphql(complexity = "GRAPHQL_COMMAND_COMPLEXITY + child_complexity")]
     async fn create_payout_request(
         &self,
@@ -31,12 +32,17 @@ impl PayoutMutations {
         )]
         asset: String,
         #[graphql(desc = "Without one a random key is given.")] idempotency_key: Option<String>,
+        #[graphql(desc = "What it is for. It never changes: a known key is answered as it is stored.")]
+        memo: Option<String>,
+        #[graphql(desc = "Your identifier for it in another system. It never changes.")] reference: Option<
+            String,
+        >,
     ) -> Result<Option<PayoutNode>> {
         let admitted = admit(context, Verb::Create).await?;
-        let draft = Draft { to, amount, token: asset, key: idempotency_key };
+        let draft = Draft { to, amount, token: asset, key: idempotency_key, memo, reference };
         let names = Names { prefix: String::new(), token: "asset" };
-        let asked = draft.request(&admitted.pay.info, &names)?;
-        let created = admitted.create(&[asked]).await?.pop();
+        let new = draft.read(&admitted.pay.info, &names)?;
+        let created = admitted.create(&[new]).await?.pop();
         let created = created.ok_or_else(|| ApiError::new(ErrorCode::Internal, "nothing was asked for"))?;
         Ok(Some(PayoutNode::new(&admitted.pay, created.payout)))
     }

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use async_graphql::{Context, Enum, ID, Object, Result};
+use windlass_core::money::Amount;
 use windlass_core::payout::ledger::{Approval, Payout};
+use windlass_core::payout::memo::{Memo, Reference};
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::AuditQuery;
 use windlass_core::time::Timestamp;
 
+use super::advice::PayoutAdvice;
 use super::attempt::{PayoutApproval, PayoutAttempt};
 use super::audit::{AuditNode, AuditPage};
 use super::connection::{after, limit, rows};
@@ -17,6 +20,7 @@ use crate::graphql::scalar::Long;
 use crate::limits::{
     GRAPHQL_PAGE_COMPLEXITY, GRAPHQL_READ_COMPLEXITY, MAX_SHOWN_ATTEMPTS, MAX_SHOWN_INTENTS,
 };
+use crate::payouts::detail::{fee, is_undecided};
 use crate::payouts::{Pay, read};
 
 /// Where a payout stands.
@@ -79,6 +83,22 @@ impl PayoutNode {
     /// In base units of the token, decimal.
     async fn amount(&self) -> String {
         self.payout.request.amount.to_string()
+    }
+
+    /// In whole tokens, exact; nothing where the token's decimals are not known.
+    async fn decimal_amount(&self) -> Option<String> {
+        let token = self.pay.info.tokens.get(&self.payout.request.token)?.clone();
+        Some(Amount { units: self.payout.request.amount, token }.decimal())
+    }
+
+    /// What it is for, in the words of whoever created it.
+    async fn memo(&self) -> Option<&str> {
+        self.payout.memo.as_ref().map(Memo::as_str)
+    }
+
+    /// The client's identifier for it in another system.
+    async fn reference(&self) -> Option<&str> {
+        self.payout.reference.as_ref().map(Reference::as_str)
     }
 
     async fn status(&self) -> PayoutStatus {
@@ -174,6 +194,26 @@ impl PayoutNode {
     /// How many have to approve it.
     async fn approvals_needed(&self) -> u32 {
         self.pay.desk.needed(&self.payout)
+    }
+
+    /// What the rules say of it now, with headroom, until it is signed.
+    #[graphql(complexity = "GRAPHQL_READ_COMPLEXITY + 6 * child_complexity")]
+    async fn advice(&self, context: &Context<'_>) -> Result<Option<PayoutAdvice>> {
+        if !is_undecided(&self.payout, &self.pay.info) {
+            return Ok(None);
+        }
+        let _turn = turn(context).await?;
+        let report = self.pay.desk.report(&self.payout).await.map_err(ApiError::from)?;
+        Ok(Some(report.into()))
+    }
+
+    /// What its transactions have cost so far, in wei of the chain's own coin: of a batch, its
+    /// share. Nothing where no receipt has told.
+    #[graphql(complexity = "GRAPHQL_READ_COMPLEXITY + child_complexity")]
+    async fn fee(&self, context: &Context<'_>) -> Result<Option<String>> {
+        let _turn = turn(context).await?;
+        let intents = self.pay.ledger.intents_of(self.payout.id).await.map_err(ApiError::from)?;
+        Ok(fee(&intents, &self.payout).map(|fee| fee.to_string()))
     }
 
     /// What was signed for it, the oldest first; of many, the newest.

@@ -1,6 +1,7 @@
 //! What can be asked about payouts.
 
 use async_graphql::{Context, ID, Object, Result};
+use windlass_core::payout::memo::Reference;
 use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::store::{AuditQuery, PayoutQuery};
 
@@ -12,6 +13,7 @@ use super::totals::DailyTotals;
 use crate::access::Verb;
 use crate::error::ApiError;
 use crate::limits::{GRAPHQL_PAGE_COMPLEXITY, GRAPHQL_READ_COMPLEXITY, GRAPHQL_SUM_COMPLEXITY};
+use crate::payouts::asked::invalid_field;
 use crate::payouts::{read, totals};
 
 /// Questions about payouts.
@@ -40,17 +42,20 @@ impl PayoutQueries {
         &self,
         context: &Context<'_>,
         status: Option<PayoutStatus>,
+        #[graphql(desc = "Those with this external reference.")] reference: Option<String>,
         #[graphql(desc = "1 to 100.")] first: i32,
         #[graphql(name = "after", desc = "The cursor of the edge to go on behind.")] behind: Option<String>,
     ) -> Result<Page<PayoutNode>> {
         let admitted = admit(context, Verb::Read).await?;
+        let reference = reference.map(Reference::new).transpose();
         let query = PayoutQuery {
             state: status.map(Into::into),
+            reference: reference.map_err(|error| invalid_field("reference", error))?,
             after: behind.as_deref().map(|text| after("id", text)).transpose()?,
             limit: limit(first)?,
             ..PayoutQuery::default()
         };
-        let page = read::payouts(&*admitted.pay.ledger, query).await?;
+        let page = read::payouts(&*admitted.pay.ledger, query).await.map_err(ApiError::from)?;
         let node = |payout| PayoutNode::new(&admitted.pay, payout);
         connection(page, behind.is_some(), |payout| Ok((cursor("id", payout.id), node(payout))))
     }

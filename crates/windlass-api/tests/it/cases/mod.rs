@@ -26,6 +26,7 @@ mod payout_access;
 mod payout_act;
 mod payout_create;
 mod payout_graphql;
+mod payout_notes;
 mod payout_read;
 mod postgres_outage;
 mod reader;
@@ -154,6 +155,11 @@ on_both_stores! {
         the_largest_page_knows_whether_it_is_the_last
         a_payout_is_shown_with_all_that_belongs_to_it
         what_was_done_is_read_by_page
+    }
+    payout_notes {
+        a_memo_and_a_reference_are_kept_as_they_were_given
+        payouts_are_listed_by_their_reference
+        rules_are_shown_with_headroom
     }
     payout_graphql {
         a_payout_is_created_and_approved

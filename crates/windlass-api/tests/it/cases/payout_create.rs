@@ -122,7 +122,7 @@ pub(super) async fn what_is_wrong_is_refused_by_the_name_of_its_field(kind: Kind
         (with("token", json!(TO)), "field `token`"),
         (with("idempotencyKey", json!("")), "field `idempotencyKey`"),
         (with("idempotencyKey", json!("x".repeat(201))), "field `idempotencyKey`"),
-        (with("memo", json!("hi")), "field `memo` is not known"),
+        (with("colour", json!("hi")), "field `colour` is not known"),
         (json!({}), "field `to`: it is missing"),
         (json!([]), "not an object"),
     ] {
@@ -147,7 +147,7 @@ pub(super) async fn what_is_wrong_is_refused_by_the_name_of_its_field(kind: Kind
         let (status, answer) = paying.post(&format!("{PATH}{query}"), "operator", asked("k", "5")).await;
         assert_eq!((status, code(&answer)), (400, told), "{answer}");
     }
-    let large = json!({"payouts": [asked(&"x".repeat(600 << 10), "5")]});
+    let large = json!({"payouts": [asked(&"x".repeat(2 << 20), "5")]});
     let (status, answer) = paying.post(PATH, "operator", large).await;
     assert_eq!((status, code(&answer)), (413, "body_too_large"), "{answer}");
     assert_eq!(paying.footprint().await, before);

@@ -22,6 +22,8 @@ pub(super) struct Wire {
     #[serde(deserialize_with = "hex::de")]
     gas_used: u64,
     #[serde(default)]
+    effective_gas_price: Option<Hex<u128>>,
+    #[serde(default)]
     contract_address: Option<Hex<[u8; 20]>>,
 }
 
@@ -44,7 +46,14 @@ impl Wire {
         };
         let contract = self.contract_address.map(|Hex(address)| Address::from(address));
         let contract = contract.filter(|address| !address.is_zero());
-        Ok(Some(TransactionReceipt { hash, block, is_success, gas_used: self.gas_used, contract }))
+        Ok(Some(TransactionReceipt {
+            hash,
+            block,
+            is_success,
+            gas_used: self.gas_used,
+            effective_gas_price: self.effective_gas_price.map(|Hex(price)| price),
+            contract,
+        }))
     }
 }
 
@@ -80,12 +89,16 @@ mod tests {
             block,
             is_success: true,
             gas_used: 21_000,
+            effective_gas_price: None,
             contract: None,
         };
         assert_eq!(read(&receipt()), Ok(Some(expected.clone())));
         let reverted = TransactionReceipt { is_success: false, ..expected.clone() };
         assert_eq!(read(&with("status", "0x0".into())), Ok(Some(reverted)));
         let contract = Some(Address::repeat_byte(3));
+        let price = Some(0x3b9a_ca00);
+        let priced = TransactionReceipt { effective_gas_price: price, ..expected.clone() };
+        assert_eq!(read(&with("effectiveGasPrice", "0x3b9aca00".into())), Ok(Some(priced)));
         let made = TransactionReceipt { contract, ..expected };
         assert_eq!(read(&with("contractAddress", json!(contract))), Ok(Some(made)));
     }

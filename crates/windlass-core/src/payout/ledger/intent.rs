@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::chain::{Address, B256, BlockRef, Bytes, ChainId};
+use super::ReceiptSummary;
+use crate::chain::{Address, B256, BlockRef, Bytes, ChainId, U256};
 use crate::payout::fees::GasFees;
 use crate::payout::request::PayoutId;
 use crate::time::Timestamp;
@@ -86,6 +87,8 @@ pub struct Intent {
     pub signed_at_block: u64,
     /// The block it is in, as far as is known.
     pub inclusion: Option<Inclusion>,
+    /// What its receipt in that block says, where an endpoint has told.
+    pub receipt: Option<ReceiptSummary>,
     /// What authenticates it: see [`LedgerRow`](super::LedgerRow).
     #[serde(skip)]
     pub mac: B256,
@@ -166,19 +169,35 @@ impl Intent {
     /// It is in a block, or no longer in the one it was in.
     #[must_use]
     pub fn seen(&self, inclusion: Option<Inclusion>, now: Timestamp) -> Self {
-        Self { inclusion, ..self.next(now) }
+        Self { inclusion, receipt: None, ..self.next(now) }
     }
 
     /// It is over.
     #[must_use]
     pub fn ended(&self, state: IntentState, inclusion: Option<Inclusion>, now: Timestamp) -> Self {
-        Self { state, inclusion, ..self.next(now) }
+        Self { state, inclusion, receipt: None, ..self.next(now) }
     }
 
     /// It was final, and the chain lost it: it may be mined again.
     #[must_use]
     pub fn reopened(&self, now: Timestamp) -> Self {
-        Self { state: IntentState::Open, inclusion: None, ..self.next(now) }
+        Self { state: IntentState::Open, inclusion: None, receipt: None, ..self.next(now) }
+    }
+
+    /// The same with what the receipt of its inclusion says.
+    #[must_use]
+    pub fn with_receipt(self, receipt: Option<ReceiptSummary>) -> Self {
+        let receipt = receipt.filter(|_| self.inclusion.is_some());
+        Self { receipt, ..self }
+    }
+
+    /// A payout's share of the fee, in wei; `None` where the fee is not known, or the transaction
+    /// does not pay it. The first payouts carry the remainder, so that all shares add up to the fee.
+    pub fn fee_share(&self, payout: PayoutId) -> Option<U256> {
+        let place = self.payouts.iter().position(|paid| *paid == payout)?;
+        let (fee, count) = (self.receipt?.fee(), U256::from(self.payouts.len()));
+        let (share, rest) = fee.div_rem(count);
+        Some(share + U256::from(u8::from(U256::from(place) < rest)))
     }
 
     fn next(&self, now: Timestamp) -> Self {
@@ -188,6 +207,8 @@ impl Intent {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -201,6 +222,57 @@ mod tests {
         for bad in ["", "1-2-3", "1-0xab-1", "137-0xabababababababababababababababababababab-012"] {
             assert!(bad.parse::<IntentId>().is_err(), "{bad}");
         }
+    }
+
+    proptest! {
+        /// Nothing is lost or counted twice when a batch's fee is divided.
+        #[test]
+        fn shares_of_a_fee_add_up_to_it(count in 1_usize..50, gas_used: u64, price in 0..u128::MAX) {
+            let payouts: Vec<PayoutId> =
+                (0..count).map(|number| PayoutId::new(Timestamp::from_ms(1), number as u128)).collect();
+            let receipt = ReceiptSummary { gas_used, effective_gas_price: price, block_timestamp_s: 1 };
+            let intent = Intent { receipt: Some(receipt), payouts: payouts.clone(), ..made() };
+            let shares: Vec<U256> =
+                payouts.iter().map(|payout| intent.fee_share(*payout).expect("a share")).collect();
+            prop_assert_eq!(shares.iter().fold(U256::ZERO, |sum, one| sum + one), receipt.fee());
+            prop_assert!(shares[0] - shares[count - 1] <= U256::ONE);
+            prop_assert_eq!(intent.fee_share(PayoutId::new(Timestamp::from_ms(2), 0)), None);
+            prop_assert_eq!(Intent { receipt: None, ..intent }.fee_share(payouts[0]), None);
+        }
+    }
+
+    fn made() -> Intent {
+        let at = Timestamp::from_ms(1);
+        Intent {
+            id: IntentId { chain: ChainId::new(1).expect("an id"), signer: Address::ZERO, nonce: 1 },
+            version: 1,
+            to: Address::ZERO,
+            data: Bytes::new(),
+            gas_limit: 1,
+            payouts: Vec::new(),
+            created_at: at,
+            state: IntentState::Open,
+            updated_at: at,
+            attempts: 1,
+            signed_at_block: 1,
+            inclusion: None,
+            receipt: None,
+            mac: B256::ZERO,
+        }
+    }
+
+    #[test]
+    fn a_receipt_goes_with_its_block() {
+        let receipt = Some(ReceiptSummary { gas_used: 1, effective_gas_price: 2, block_timestamp_s: 3 });
+        let at = Timestamp::from_ms(2);
+        let inclusion =
+            Inclusion { transaction: B256::ZERO, block: BlockRef { number: 8, hash: B256::ZERO } };
+        assert_eq!(made().with_receipt(receipt).receipt, None, "it is in no block");
+        let seen = made().seen(Some(inclusion), at).with_receipt(receipt);
+        assert_eq!(seen.receipt, receipt);
+        assert_eq!(seen.seen(None, at).receipt, None);
+        let mined = seen.ended(IntentState::Mined, Some(inclusion), at).with_receipt(receipt);
+        assert_eq!((mined.receipt, mined.reopened(at).receipt), (receipt, None));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Inclusion, IntentId};
 use crate::chain::B256;
 use crate::payout::day::UtcDay;
+use crate::payout::memo::{Memo, Reference};
 use crate::payout::request::{PayoutId, PayoutRequest};
 use crate::payout::state::PayoutState;
 use crate::time::Timestamp;
@@ -29,6 +30,10 @@ pub struct Payout {
     pub created_at: Timestamp,
     /// The payout that ended without payment and is tried again by this one. Never changes.
     pub retry_of: Option<PayoutId>,
+    /// What it is for, in the client's words. Never changes.
+    pub memo: Option<Memo>,
+    /// The client's identifier for it in another system. Never changes.
+    pub reference: Option<Reference>,
     /// Where it stands.
     pub state: PayoutState,
     /// When it was last written.
@@ -86,6 +91,8 @@ impl Payout {
             created_by: created_by.into(),
             created_at: now,
             retry_of: None,
+            memo: None,
+            reference: None,
             state: PayoutState::PendingRisk,
             updated_at: now,
             reason: None,

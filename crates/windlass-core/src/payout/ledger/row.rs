@@ -186,6 +186,8 @@ impl LedgerRow for Payout {
         fields.text("created_by", &self.created_by);
         fields.time("created_at", self.created_at);
         fields.optional("retry_of", self.retry_of, Fields::text);
+        fields.optional("memo", self.memo.as_ref(), Fields::text);
+        fields.optional("reference", self.reference.as_ref(), Fields::text);
         fields.text("state", self.state);
         fields.time("updated_at", self.updated_at);
         fields.optional("reason", self.reason.as_ref(), Fields::text);
@@ -270,6 +272,11 @@ impl LedgerRow for Intent {
         fields.text("attempts", self.attempts);
         fields.text("signed_at_block", self.signed_at_block);
         fields.inclusion(self.inclusion);
+        fields.optional("receipt", self.receipt, |fields, name, receipt| {
+            let (gas, price) = (receipt.gas_used.to_be_bytes(), receipt.effective_gas_price.to_be_bytes());
+            let at = receipt.block_timestamp_s.to_be_bytes();
+            fields.bytes(name, &[&gas[..], &price, &at].concat());
+        });
     }
 }
 
@@ -319,7 +326,8 @@ mod tests {
     use super::*;
     use crate::chain::{BlockRef, U256};
     use crate::payout::day::UtcDay;
-    use crate::payout::ledger::{Hold, Role};
+    use crate::payout::ledger::{Hold, ReceiptSummary, Role};
+    use crate::payout::memo::{Memo, Reference};
     use crate::payout::request::{IdempotencyKey, PayoutRequest, VaultRef};
     use crate::payout::state::PayoutState;
 
@@ -359,6 +367,8 @@ mod tests {
         };
         Payout {
             retry_of: Some(PayoutId::new(at(1), 8)),
+            memo: Some(Memo::new("a memo").expect("a memo")),
+            reference: Some(Reference::new("a reference").expect("a reference")),
             state: PayoutState::Confirmed,
             reason: Some("a reason".to_owned()),
             hold: Some(Hold { reason: "a hold".to_owned(), until: Some(at(7)) }),
@@ -386,6 +396,7 @@ mod tests {
             attempts: 3,
             signed_at_block: 4,
             inclusion: Some(inclusion()),
+            receipt: Some(ReceiptSummary { gas_used: 5, effective_gas_price: 6, block_timestamp_s: 7 }),
             mac: B256::ZERO,
         }
     }
@@ -444,8 +455,8 @@ mod tests {
 
     #[test]
     fn whatever_is_altered_in_a_row_shows() {
-        every_field_counts(&payout(), 22);
-        every_field_counts(&intent(), 14);
+        every_field_counts(&payout(), 24);
+        every_field_counts(&intent(), 18);
         let approver = "ann".to_owned();
         let approval = Approval { payout: PayoutId::new(at(1), 7), approver, at: at(5), mac: B256::ZERO };
         every_field_counts(&approval, 3);

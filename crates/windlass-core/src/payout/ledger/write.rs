@@ -87,6 +87,7 @@ impl PayWrite {
             Self::Intents(rows) => rows.iter().map(|intent| intent.data.len()).sum(),
             Self::Attempts(rows) => rows.iter().map(|attempt| attempt.raw.len()).sum(),
             Self::Audit { entries, .. } => entries.iter().map(|entry| entry.detail.len()).sum(),
+            Self::Payouts(rows) => rows.iter().map(note_bytes).sum(),
             _ => 0,
         }
     }
@@ -106,4 +107,10 @@ impl PayWrite {
             _ => Vec::new(),
         }
     }
+}
+
+/// How much text a client has noted on a payout.
+fn note_bytes(payout: &Payout) -> usize {
+    let memo = payout.memo.as_ref().map_or(0, |memo| memo.as_str().len());
+    memo + payout.reference.as_ref().map_or(0, |reference| reference.as_str().len())
 }

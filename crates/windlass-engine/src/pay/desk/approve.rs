@@ -27,25 +27,31 @@ struct Standing {
     is_repeated: bool,
 }
 
+/// A payout after an approval.
+struct Given {
+    payout: Payout,
+    approvals: u32,
+    needed: u32,
+}
+
 impl Desk {
     /// Says yes to a payout. The last yes that it takes asks the rules: what they refuse
     /// is rejected, the rest holds its part of the day's budget from now on. Saying yes
     /// again changes nothing.
     pub async fn approve(&self, id: PayoutId, approver: &str) -> Result<Approved, DeskError> {
-        decide!(self.try_approve(id, approver))
+        let Given { payout, approvals, needed } = decide!(self.try_approve(id, approver))?;
+        let report = self.report(&payout).await;
+        let report =
+            report.inspect_err(|error| tracing::warn!(payout = %id, %error, "the headroom is not known"));
+        let report = report.ok();
+        Ok(Approved { payout, approvals, needed, report })
     }
 
     /// What saying yes would bring about.
     pub async fn preview_approve(&self, id: PayoutId, approver: &str) -> Result<Prospect, DeskError> {
         let Standing { payout, approvals, needed, is_repeated } = self.standing(id, approver).await?;
-        let now = self.store.now().await?;
-        let verdict = if payout.state == PayoutState::PendingRisk {
-            let budgets = self.budgets(&payout.request, UtcDay::of(now)).await?;
-            self.verdict(&payout, &budgets, now).await?
-        } else {
-            RiskVerdict::Passes
-        };
-        Ok(Prospect { payout, approvals: approvals + u32::from(!is_repeated), needed, verdict })
+        let report = self.report(&payout).await?;
+        Ok(Prospect { payout, approvals: approvals + u32::from(!is_repeated), needed, report })
     }
 
     /// How a payout stands for an approver, if they may approve it.
@@ -67,11 +73,11 @@ impl Desk {
         Ok(Standing { payout, approvals, needed, is_repeated })
     }
 
-    async fn try_approve(&self, id: PayoutId, approver: &str) -> Result<Approved, DeskError> {
+    async fn try_approve(&self, id: PayoutId, approver: &str) -> Result<Given, DeskError> {
         let Standing { payout, approvals, needed, is_repeated } = self.standing(id, approver).await?;
         let is_pending = payout.state == PayoutState::PendingRisk;
         if is_repeated && (approvals < needed || !is_pending) {
-            return Ok(Approved { payout, approvals, needed });
+            return Ok(Given { payout, approvals, needed });
         }
         // What was taken out of the configuration has no limits any more, and is not paid.
         self.known_token(payout.request.token)?;
@@ -90,7 +96,7 @@ impl Desk {
         let after = if is_decided { self.decided(&mut page, &payout).await? } else { payout.touched(now) };
         page.payout(Some(&payout), after.clone());
         counted::commit(&self.ledger, page.into_commit()).await?;
-        Ok(Approved { payout: after, approvals, needed })
+        Ok(Given { payout: after, approvals, needed })
     }
 
     /// Approved with its budget, or rejected by the rules.

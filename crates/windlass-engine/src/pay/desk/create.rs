@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_core::chain::Address;
 use windlass_core::payout::day::UtcDay;
-use windlass_core::payout::desk::{Created, DeskError, MAX_ASKED};
+use windlass_core::payout::desk::{Created, DeskError, MAX_ASKED, NewPayout};
 use windlass_core::payout::ledger::Payout;
 use windlass_core::payout::request::{IdempotencyKey, PayoutId, PayoutRequest};
 use windlass_core::payout::risk::RiskVerdict;
@@ -16,22 +16,27 @@ use crate::pay::page::Page;
 
 impl Desk {
     /// Asks for payouts, for all or for none. A key that was used for the same is the
-    /// same payout.
-    pub async fn create(&self, asked: &[PayoutRequest], by: &str) -> Result<Vec<Created>, DeskError> {
+    /// same payout, with the memo and the reference that it was created with.
+    pub async fn create<P: Clone + Into<NewPayout> + Sync>(
+        &self,
+        asked: &[P],
+        by: &str,
+    ) -> Result<Vec<Created>, DeskError> {
         if asked.len() > MAX_ASKED {
             return Err(DeskError::TooMany);
         }
-        asked.iter().try_for_each(|request| self.check(request))?;
-        decide!(self.try_create(None, asked, by))
+        let new: Vec<NewPayout> = asked.iter().cloned().map(Into::into).collect();
+        new.iter().try_for_each(|new| self.check(&new.request))?;
+        decide!(self.try_create(None, &new, by))
     }
 
     /// What would become of a request, without asking for it.
-    pub async fn preview(&self, asked: &PayoutRequest, by: &str) -> Result<Created, DeskError> {
-        self.check(asked)?;
-        let known = self.known(None, std::slice::from_ref(asked)).await?;
-        match known.get(&asked.key) {
+    pub async fn preview(&self, new: &NewPayout, by: &str) -> Result<Created, DeskError> {
+        self.check(&new.request)?;
+        let known = self.known(None, std::slice::from_ref(new)).await?;
+        match known.get(&new.request.key) {
             Some(payout) => self.advised(payout.clone(), false).await,
-            None => self.advised(self.new_payout(asked, by).await?, true).await,
+            None => self.advised(self.new_payout(new, by).await?, true).await,
         }
     }
 
@@ -51,29 +56,29 @@ impl Desk {
     pub(super) async fn try_create(
         &self,
         retry_of: Option<PayoutId>,
-        asked: &[PayoutRequest],
+        asked: &[NewPayout],
         by: &str,
     ) -> Result<Vec<Created>, DeskError> {
         let mut known = self.known(retry_of, asked).await?;
         let mut page = Page::new(&self.clerk(by));
         let mut new = BTreeSet::new();
-        for request in asked {
-            match known.get(&request.key) {
+        for one in asked {
+            match known.get(&one.request.key) {
                 None => {
-                    let payout = Payout { retry_of, ..self.new_payout(request, by).await? };
+                    let payout = Payout { retry_of, ..self.new_payout(one, by).await? };
                     page.payout(None, payout.clone());
                     new.insert(payout.id);
-                    known.insert(request.key.clone(), payout);
+                    known.insert(one.request.key.clone(), payout);
                 }
-                Some(known) => is_same(known, request, retry_of)?,
+                Some(known) => is_same(known, &one.request, retry_of)?,
             }
         }
         if !new.is_empty() {
             counted::commit(&self.ledger, page.into_commit()).await?;
         }
         let mut created = Vec::with_capacity(asked.len());
-        for request in asked {
-            let payout = known[&request.key].clone();
+        for one in asked {
+            let payout = known[&one.request.key].clone();
             let is_new = new.contains(&payout.id);
             created.push(self.advised(payout, is_new).await?);
         }
@@ -83,13 +88,13 @@ impl Desk {
     async fn known(
         &self,
         retry_of: Option<PayoutId>,
-        asked: &[PayoutRequest],
+        asked: &[NewPayout],
     ) -> Result<BTreeMap<IdempotencyKey, Payout>, DeskError> {
-        let keys: Vec<IdempotencyKey> = asked.iter().map(|request| request.key.clone()).collect();
+        let keys: Vec<IdempotencyKey> = asked.iter().map(|new| new.request.key.clone()).collect();
         let known = self.ledger.payouts_of_keys(&keys).await?;
         let known: BTreeMap<_, _> =
             known.into_iter().map(|payout| (payout.request.key.clone(), payout)).collect();
-        for request in asked {
+        for NewPayout { request, .. } in asked {
             if let Some(known) = known.get(&request.key) {
                 is_same(known, request, retry_of)?;
             }
@@ -97,10 +102,11 @@ impl Desk {
         Ok(known)
     }
 
-    async fn new_payout(&self, request: &PayoutRequest, by: &str) -> Result<Payout, DeskError> {
+    async fn new_payout(&self, new: &NewPayout, by: &str) -> Result<Payout, DeskError> {
         let now = self.store.now().await?;
         let id = PayoutId::new(now, (self.random)());
-        Ok(Payout::new(id, request.clone(), by, now))
+        let NewPayout { request, memo, reference } = new.clone();
+        Ok(Payout { memo, reference, ..Payout::new(id, request, by, now) })
     }
 
     async fn advised(&self, payout: Payout, is_new: bool) -> Result<Created, DeskError> {

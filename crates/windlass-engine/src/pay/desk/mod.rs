@@ -6,6 +6,7 @@
 mod approve;
 mod create;
 mod reject;
+mod report;
 mod retry;
 mod vault_desk;
 
@@ -22,6 +23,7 @@ use windlass_core::payout::store::Payouts;
 use windlass_core::store::Store;
 use windlass_core::time::Timestamp;
 
+pub use self::report::risk_report;
 pub use self::vault_desk::VaultDesk;
 
 use super::ledger::Ledger;

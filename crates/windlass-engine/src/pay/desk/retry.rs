@@ -1,6 +1,6 @@
 //! Trying again what has ended without payment: as a payout of its own, linked to the old one.
 
-use windlass_core::payout::desk::{Created, DeskError};
+use windlass_core::payout::desk::{Created, DeskError, NewPayout};
 use windlass_core::payout::ledger::IntentState;
 use windlass_core::payout::request::{IdempotencyKey, PayoutId, PayoutRequest};
 use windlass_core::payout::state::PayoutState;
@@ -31,9 +31,9 @@ impl Desk {
         vault_says: VaultStatus,
         by: &str,
     ) -> Result<Created, DeskError> {
-        let request = self.retriable(id, key.clone(), vault_says).await?;
-        self.check(&request)?;
-        let created = self.try_create(Some(id), &[request], by).await?;
+        let new = self.retriable(id, key.clone(), vault_says).await?;
+        self.check(&new.request)?;
+        let created = self.try_create(Some(id), &[new], by).await?;
         created.into_iter().next().ok_or(DeskError::NotFound(id))
     }
 
@@ -43,7 +43,7 @@ impl Desk {
         id: PayoutId,
         key: IdempotencyKey,
         vault_says: VaultStatus,
-    ) -> Result<PayoutRequest, DeskError> {
+    ) -> Result<NewPayout, DeskError> {
         let old = self.find(id).await?;
         if !matches!(old.state, PayoutState::Failed | PayoutState::Rejected) {
             return Err(DeskError::NotEnded(old.state));
@@ -66,6 +66,7 @@ impl Desk {
                 return Err(DeskError::MightBePaid(told));
             }
         }
-        Ok(PayoutRequest { key, ..old.request })
+        let request = PayoutRequest { key, ..old.request };
+        Ok(NewPayout { request, memo: old.memo, reference: old.reference })
     }
 }

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use windlass_core::payout::desk::{Approved, Created, DeskError, DeskInfo, PayoutDesk, Prospect, Reason};
+use windlass_core::payout::desk::{
+    Approved, Created, DeskError, DeskInfo, NewPayout, PayoutDesk, Prospect, Reason,
+};
 use windlass_core::payout::ledger::Payout;
-use windlass_core::payout::request::{IdempotencyKey, PayoutId, PayoutRequest};
+use windlass_core::payout::request::{IdempotencyKey, PayoutId};
+use windlass_core::payout::risk_report::RiskReport;
 use windlass_core::payout::submit::{Call, CallOutcome, TransactionChain};
 use windlass_core::payout::vault::answer::{self, VaultAnswerError, VaultStatus};
 use windlass_core::payout::vault::calldata;
@@ -47,16 +50,20 @@ impl PayoutDesk for VaultDesk {
         DeskInfo { vault: options.vault, tokens: options.tokens.clone(), rules: options.rules.clone() }
     }
 
-    async fn create(&self, asked: &[PayoutRequest], by: &str) -> Result<Vec<Created>, DeskError> {
-        self.desk.create(asked, by).await
+    async fn create(&self, new: &[NewPayout], by: &str) -> Result<Vec<Created>, DeskError> {
+        self.desk.create(new, by).await
     }
 
-    async fn preview(&self, asked: &PayoutRequest, by: &str) -> Result<Created, DeskError> {
-        self.desk.preview(asked, by).await
+    async fn preview(&self, new: &NewPayout, by: &str) -> Result<Created, DeskError> {
+        self.desk.preview(new, by).await
     }
 
     fn needed(&self, payout: &Payout) -> u32 {
         self.desk.options.approvals.needed(payout.request.token, payout.request.amount)
+    }
+
+    async fn report(&self, payout: &Payout) -> Result<RiskReport, DeskError> {
+        self.desk.report(payout).await
     }
 
     async fn approve(&self, id: PayoutId, by: &str) -> Result<Approved, DeskError> {
@@ -79,7 +86,7 @@ impl PayoutDesk for VaultDesk {
         self.desk.rejectable(id).await
     }
 
-    async fn preview_retry(&self, id: PayoutId, key: IdempotencyKey) -> Result<PayoutRequest, DeskError> {
+    async fn preview_retry(&self, id: PayoutId, key: IdempotencyKey) -> Result<NewPayout, DeskError> {
         let old = self.desk.find(id).await?;
         let vault_says = self.vault_says(&old).await?;
         self.desk.retriable(id, key, vault_says).await

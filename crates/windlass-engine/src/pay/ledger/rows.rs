@@ -108,6 +108,10 @@ impl Payouts for Ledger {
         self.read(nothing, || self.store.intents_of(payout)).await?.all()
     }
 
+    async fn intents_of_payouts(&self, payouts: &[PayoutId]) -> StoreResult<Vec<Intent>> {
+        self.read(nothing, || self.store.intents_of_payouts(payouts)).await?.all()
+    }
+
     async fn attempts(&self, intent: IntentId) -> StoreResult<Vec<Attempt>> {
         match self.intent(intent).await? {
             Some(intent) => self.attempts_of(&intent).await,

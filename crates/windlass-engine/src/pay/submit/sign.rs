@@ -210,6 +210,7 @@ impl Submitter {
                 attempts: 1,
                 signed_at_block: block,
                 inclusion: None,
+                receipt: None,
                 mac: B256::ZERO,
             };
             let attempt =

@@ -1,9 +1,11 @@
 //! What the chain tells of a transaction.
 
 use windlass_core::chain::B256;
-use windlass_core::payout::ledger::{Attempt, Inclusion, Intent, IntentId, IntentState, Payout};
+use windlass_core::payout::ledger::{
+    Attempt, Inclusion, Intent, IntentId, IntentState, Payout, ReceiptSummary,
+};
 use windlass_core::payout::store::Payouts;
-use windlass_core::payout::submit::{Call, CallOutcome, NonceTag};
+use windlass_core::payout::submit::{Call, CallOutcome, NonceTag, TransactionReceipt};
 use windlass_core::payout::vault::answer::{VaultRecord, VaultStatus};
 use windlass_core::payout::vault::refusal::VaultRefusal;
 use windlass_core::reader::BlockTag;
@@ -33,9 +35,10 @@ impl Payer {
             return Err(PayError::strange(id, "it pays what is not there"));
         }
         let attempts = self.ledger.attempts_of(&intent).await?;
-        let evidence = self.evidence(sight, &intent, &attempts, &payouts).await?;
+        let (evidence, receipt) = self.evidence(sight, &intent, &attempts, &payouts).await?;
         let decision = decide(sight.into(), &intent, &payouts, &evidence);
-        Ok(self.with_bump(sight, Step::of(intent, payouts, decision), &attempts, reception).await)
+        let step = Step::of(intent, payouts, decision, receipt);
+        Ok(self.with_bump(sight, step, &attempts, reception).await)
     }
 
     async fn evidence(
@@ -44,23 +47,23 @@ impl Payer {
         intent: &Intent,
         attempts: &[Attempt],
         payouts: &[Payout],
-    ) -> Result<Evidence, PayError> {
+    ) -> Result<(Evidence, Option<ReceiptSummary>), PayError> {
         let used = self.used_nonces(sight, intent.id.signer).await?;
         if used <= intent.id.nonce {
-            return self.missing(sight, intent, used == intent.id.nonce).await;
+            return Ok((self.missing(sight, intent, used == intent.id.nonce).await?, None));
         }
         // Any form of it may be the one that was mined, the newest most likely.
         for attempt in attempts.iter().rev() {
             let Some(receipt) = self.chain.receipt(attempt.hash).await? else { continue };
             // A receipt of a block that the chain does not have is a lie, or history.
-            if self.canonical(sight, receipt.block.number).await? != Some(receipt.block.hash) {
-                continue;
-            }
+            let header = self.canonical_header(sight, receipt.block.number).await?;
+            let Some(header) = header.filter(|header| header.hash == receipt.block.hash) else { continue };
+            let summary = summary(intent, attempt, &receipt, header.timestamp_s);
             let inclusion = Inclusion { transaction: attempt.hash, block: receipt.block };
             let is_deep = receipt.block.number <= sight.last_confirmed.max(sight.last_final);
             if receipt.is_success {
                 let records = if is_deep { self.records_of(sight, payouts).await? } else { Vec::new() };
-                return Ok(Evidence::Mined { inclusion, records });
+                return Ok((Evidence::Mined { inclusion, records }, summary));
             }
             // That it was reverted is one node's word. Its nonce being used up is what makes
             // sure that no form of it can still be mined.
@@ -68,14 +71,14 @@ impl Payer {
             let records = if is_final { self.records_of(sight, payouts).await? } else { Vec::new() };
             let found = self.found(sight, payouts, &records).await?;
             let why = if is_final { self.revert_of(intent, receipt.block.number).await } else { None };
-            return Ok(Evidence::Reverted { inclusion, records, found, why });
+            return Ok((Evidence::Reverted { inclusion, records, found, why }, summary));
         }
         if !self.is_used_up(sight, intent).await {
-            return self.missing(sight, intent, false).await;
+            return Ok((self.missing(sight, intent, false).await?, None));
         }
         let records = self.records_of(sight, payouts).await?;
         let found = self.found(sight, payouts, &records).await?;
-        Ok(Evidence::NonceUsed { records, found })
+        Ok((Evidence::NonceUsed { records, found }, None))
     }
 
     /// Which error a transaction of a block was reverted with: its call made again in the state
@@ -146,4 +149,24 @@ impl Payer {
         }
         Ok(found)
     }
+}
+
+/// What is kept of a receipt. An endpoint that claims more gas or a higher price than was signed
+/// is not believed.
+fn summary(
+    intent: &Intent,
+    attempt: &Attempt,
+    receipt: &TransactionReceipt,
+    block_timestamp_s: u64,
+) -> Option<ReceiptSummary> {
+    let effective_gas_price = receipt.effective_gas_price?;
+    let is_within = receipt.gas_used <= intent.gas_limit && effective_gas_price <= attempt.fees.max_fee;
+    if !is_within {
+        tracing::warn!(
+            transaction = %receipt.hash, receipt.gas_used, effective_gas_price,
+            "an endpoint's receipt takes more gas or costs more than was signed; the fee is not kept"
+        );
+        return None;
+    }
+    Some(ReceiptSummary { gas_used: receipt.gas_used, effective_gas_price, block_timestamp_s })
 }

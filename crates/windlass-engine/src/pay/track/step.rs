@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use windlass_core::commit::Write;
-use windlass_core::payout::ledger::{Attempt, Intent, IntentState, PayWrite, Payout};
+use windlass_core::payout::ledger::{Attempt, Intent, IntentState, PayWrite, Payout, ReceiptSummary};
 use windlass_core::payout::store::Payouts;
 use windlass_core::time::Timestamp;
 
@@ -29,13 +29,20 @@ struct Decided {
     intent: Intent,
     payouts: Vec<Payout>,
     decision: Decision,
+    /// What the receipt says, where the transaction is in a block.
+    receipt: Option<ReceiptSummary>,
 }
 
 impl Step {
     /// What was decided about a transaction.
-    pub(super) fn of(intent: Intent, payouts: Vec<Payout>, decision: Decision) -> Self {
+    pub(super) fn of(
+        intent: Intent,
+        payouts: Vec<Payout>,
+        decision: Decision,
+        receipt: Option<ReceiptSummary>,
+    ) -> Self {
         let is_followed_on = decision.state == IntentState::Open;
-        let decided = Some(Decided { intent, payouts, decision });
+        let decided = Some(Decided { intent, payouts, decision, receipt });
         Self { decided, is_followed_on, bump: None, hold: None }
     }
 
@@ -71,7 +78,7 @@ impl Step {
 
     /// Whether there is anything to write but the next look.
     pub(super) fn changes(&self) -> bool {
-        let Some(Decided { intent, payouts, decision }) = &self.decided else { return false };
+        let Some(Decided { intent, payouts, decision, .. }) = &self.decided else { return false };
         let holds_anew = |(payout, next): (&Payout, &Next)| {
             let is_new = |why: &String| !payout.is_held_for(why);
             *next == Next::Same && self.hold.as_ref().is_some_and(is_new)
@@ -91,7 +98,7 @@ impl Step {
         sight: &Sight,
         now: Timestamp,
     ) -> Result<(), PayError> {
-        let Some(Decided { intent, payouts, decision }) = &self.decided else { return Ok(()) };
+        let Some(Decided { intent, payouts, decision, receipt }) = &self.decided else { return Ok(()) };
         let mut row = intent.clone();
         if let Some(attempt) = &self.bump {
             row = row.signed_again(sight.latest.number, now);
@@ -100,7 +107,7 @@ impl Step {
             let detail = json!({"number": attempt.number, "hash": attempt.hash, "fees": attempt.fees});
             page.note("attempt.signed", intent.id, detail);
         }
-        write_intent(page, row, decision, now);
+        write_intent(page, row, decision, *receipt, now);
         if decision.is_displaced {
             halt(payer, page, intent, now).await?;
         }
@@ -116,14 +123,22 @@ impl Step {
     }
 }
 
-fn write_intent(page: &mut Page, row: Intent, decision: &Decision, now: Timestamp) {
+fn write_intent(
+    page: &mut Page,
+    row: Intent,
+    decision: &Decision,
+    receipt: Option<ReceiptSummary>,
+    now: Timestamp,
+) {
     let Decision { state, inclusion, .. } = *decision;
     if state != row.state {
         page.note("transaction.ended", row.id, json!({"state": state, "inclusion": inclusion}));
-        page.write(Write::Pay(PayWrite::Intents(vec![row.ended(state, inclusion, now)])));
+        let ended = row.ended(state, inclusion, now).with_receipt(receipt);
+        page.write(Write::Pay(PayWrite::Intents(vec![ended])));
     } else if inclusion != row.inclusion {
         page.note("transaction.seen", row.id, json!({"inclusion": inclusion}));
-        page.write(Write::Pay(PayWrite::Intents(vec![row.seen(inclusion, now)])));
+        let seen = row.seen(inclusion, now).with_receipt(receipt);
+        page.write(Write::Pay(PayWrite::Intents(vec![seen])));
     }
 }
 

@@ -260,7 +260,14 @@ impl TransactionChain for Direct {
         let lie = self.tricks.lock().expect("whole").receipts.get(&hash).copied();
         if let Some((number, is_success)) = lie {
             let block = BlockRef { number, hash: self.chain.block(number).expect("a block").hash() };
-            return Ok(Some(TransactionReceipt { hash, block, is_success, gas_used: 1, contract: None }));
+            return Ok(Some(TransactionReceipt {
+                hash,
+                block,
+                is_success,
+                gas_used: 1,
+                effective_gas_price: None,
+                contract: None,
+            }));
         }
         let newest = self.newest();
         let value = self.told("eth_getTransactionReceipt", json!([hash]))?;
@@ -273,6 +280,7 @@ impl TransactionChain for Direct {
             block: BlockRef { number: number(&value["blockNumber"]), hash: read(&value["blockHash"]) },
             is_success: number(&value["status"]) == 1,
             gas_used: number(&value["gasUsed"]),
+            effective_gas_price: Some(number(&value["effectiveGasPrice"]).into()),
             contract: None,
         }))
     }

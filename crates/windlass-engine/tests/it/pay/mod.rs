@@ -4,6 +4,7 @@ mod anvil_pay;
 mod approvals;
 mod cancel;
 mod checks;
+mod costs;
 mod desk;
 mod direct;
 mod endpoints;

@@ -141,6 +141,8 @@ fn columns(intruder: &Intruder) -> Vec<(&'static str, String)> {
         ("chain_id", "chain_id + 1".to_owned()),
         ("hold_reason", "'wait'".to_owned()),
         ("budget_day", "budget_day + 1".to_owned()),
+        ("memo", "'forged'".to_owned()),
+        ("reference", "'forged'".to_owned()),
         ("mac", intruder.bytes(&[0; 32])),
     ]
 }
@@ -444,7 +446,12 @@ async fn no_column_of_a_transaction_can_be_altered(kind: Kind) {
         to: Address::repeat_byte(0x66),
         amount: U256::from(20_000),
     };
+    let price = match kind {
+        Kind::Sqlite => case.intruder.bytes(&[0; 16]),
+        Kind::Postgres => "1".to_owned(),
+    };
     let columns = [
+        ("gas_used", format!("1, effective_gas_price = {price}, block_timestamp_s = 1")),
         ("recipient", address),
         ("data", case.intruder.bytes(&calldata::payout(&thief))),
         ("gas_limit", "gas_limit * 100".to_owned()),

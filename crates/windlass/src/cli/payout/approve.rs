@@ -1,10 +1,10 @@
 //! `windlass payout approve`
 
 use serde::Serialize;
-use windlass_core::payout::desk::{Approved, DeskError, Prospect};
-use windlass_core::payout::ledger::Payout;
-use windlass_core::payout::request::PayoutId;
-use windlass_core::payout::risk::RiskVerdict;
+use windlass_api::payout_json::ApprovedBody;
+use windlass_core::payout::desk::{Approved, Prospect};
+use windlass_core::payout::partial_id::PartialId;
+use windlass_core::payout::risk::{RiskReason, RiskVerdict};
 use windlass_core::payout::state::PayoutState;
 
 use crate::cli::global::Global;
@@ -18,9 +18,9 @@ use crate::pay::view;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Ids of payouts
-    #[arg(required = true, value_parser = Session::id)]
-    ids: Vec<PayoutId>,
+    /// Ids of payouts, or their first 8 or last 6 digits or more
+    #[arg(required = true)]
+    ids: Vec<PartialId>,
     /// Show what would be approved, and approve nothing
     #[arg(long)]
     dry_run: bool,
@@ -29,25 +29,13 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What became of a payout, as `--json` prints it.
+/// What became of a payout, or would.
+type Answer = Approved;
+
+/// Several payouts, as `--json` prints them.
 #[derive(Debug, Serialize)]
-struct Answer {
-    payout: Payout,
-    approvals: u32,
-    needed: u32,
-    /// What the rules would say, of a dry run.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "in_words")]
-    risk: Option<RiskVerdict>,
-}
-
-impl Answer {
-    fn is_refused(&self) -> bool {
-        self.payout.state == PayoutState::Rejected || matches!(self.risk, Some(RiskVerdict::Refused(_)))
-    }
-}
-
-fn in_words<S: serde::Serializer>(risk: &Option<RiskVerdict>, serializer: S) -> Result<S::Ok, S::Error> {
-    risk.as_ref().map(view::verdict).serialize(serializer)
+struct AnswerList {
+    data: Vec<ApprovedBody>,
 }
 
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
@@ -56,8 +44,9 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let (answers, trouble) = approve(&args, &session).await;
     session.store.close().await;
     // What was done is told, whatever came then.
+    let is_refused = answers.iter().any(|answer| is_refused(answer, args.dry_run));
     if args.json {
-        output::json(&answers)?;
+        print_json(answers, args.ids.len() == 1, &session.tokens)?;
     } else {
         let lines: String =
             answers.iter().map(|answer| line(answer, &session.tokens, args.dry_run)).collect();
@@ -67,19 +56,42 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
         return Err(failure);
     }
     // The rules said no: the answer to "approve it" is no.
-    let is_refused = answers.iter().any(Answer::is_refused);
     if is_refused { Err(Failure::silent(Exit::No)) } else { Ok(()) }
+}
+
+/// One that was approved by itself is answered by itself.
+fn print_json(answers: Vec<Answer>, is_single: bool, tokens: &Tokens) -> Result<(), Failure> {
+    let mut data: Vec<ApprovedBody> =
+        answers.into_iter().map(|answer| ApprovedBody::new(tokens.all(), answer)).collect();
+    if !is_single {
+        return Ok(output::json(&AnswerList { data })?);
+    }
+    match data.pop() {
+        Some(one) => Ok(output::json(&one)?),
+        None => Ok(()),
+    }
+}
+
+/// Whether the rules refuse it, or would. They are asked by the last approval that it takes.
+fn is_refused(answer: &Answer, is_dry_run: bool) -> bool {
+    answer.payout.state == PayoutState::Rejected || (is_dry_run && would_be_refused(answer).is_some())
+}
+
+fn would_be_refused(answer: &Answer) -> Option<RiskReason> {
+    let verdict = answer.report.as_ref().map(|report| report.verdict);
+    match verdict.filter(|_| answer.approvals >= answer.needed) {
+        Some(RiskVerdict::Refused(reason)) => Some(reason),
+        _ => None,
+    }
 }
 
 /// One after another; the first that cannot be approved ends it, and what came before stands.
 async fn approve(args: &Args, session: &Session) -> (Vec<Answer>, Option<Failure>) {
     let mut answers = Vec::with_capacity(args.ids.len());
     for id in &args.ids {
-        let answer = if args.dry_run { preview(*id, session).await } else { one(*id, session).await };
-        match answer {
+        match one(*id, session, args.dry_run).await {
             Ok(answer) => answers.push(answer),
-            Err(error) => {
-                let failure = Failure::from(error);
+            Err(failure) => {
                 let message = format!("payout {id}: {}", failure.message);
                 return (answers, Some(Failure { message, ..failure }));
             }
@@ -88,40 +100,44 @@ async fn approve(args: &Args, session: &Session) -> (Vec<Answer>, Option<Failure
     (answers, None)
 }
 
-async fn one(id: PayoutId, session: &Session) -> Result<Answer, DeskError> {
-    let Approved { payout, approvals, needed } = session.desk.approve(id, &session.actor).await?;
-    Ok(Answer { payout, approvals, needed, risk: None })
-}
-
-async fn preview(id: PayoutId, session: &Session) -> Result<Answer, DeskError> {
-    let Prospect { payout, approvals, needed, verdict } =
+async fn one(id: PartialId, session: &Session, is_dry_run: bool) -> Result<Answer, Failure> {
+    let id = session.payout_id(id).await?;
+    if !is_dry_run {
+        return Ok(session.desk.approve(id, &session.actor).await?);
+    }
+    let Prospect { payout, approvals, needed, report } =
         session.desk.preview_approve(id, &session.actor).await?;
-    // The rules are asked by the last approval that it takes.
-    let risk = (approvals >= needed).then_some(verdict);
-    Ok(Answer { payout, approvals, needed, risk })
+    Ok(Approved { payout, approvals, needed, report: Some(report) })
 }
 
 fn line(answer: &Answer, tokens: &Tokens, is_dry_run: bool) -> String {
-    let Answer { payout, approvals, needed, risk } = answer;
+    let Approved { payout, approvals, needed, report } = answer;
     let amount = view::amount(tokens, payout.request.token, payout.request.amount);
     let what = format!("payout {}, {amount} to {}", payout.id, payout.request.to);
     let count = format!("{approvals} of {needed} approvals");
-    if is_dry_run {
-        let would = match risk {
-            None => "would wait for more".to_owned(),
-            Some(RiskVerdict::Refused(reason)) => format!("the rules would refuse it: {reason}"),
-            Some(RiskVerdict::Passes) => "would be APPROVED".to_owned(),
-            Some(RiskVerdict::Waits { until }) => {
-                format!("would be APPROVED, and wait until {}", output::time::instant(*until))
-            }
-        };
-        return format!("{what}: {count}, {would}\n");
-    }
-    match payout.state {
-        PayoutState::PendingRisk => format!("{what}: {count}, waits for more\n"),
+    let outcome = match payout.state {
+        _ if is_dry_run => format!("{count}, {}", prospect(answer)),
+        PayoutState::PendingRisk => format!("{count}, waits for more"),
         PayoutState::Rejected => {
-            format!("{what}: REJECTED, {}\n", payout.reason.as_deref().unwrap_or("without a reason"))
+            format!("REJECTED, {}", payout.reason.as_deref().unwrap_or("without a reason"))
         }
-        state => format!("{what}: {state}, {count}\n"),
+        state => format!("{state}, {count}"),
+    };
+    let rules = report.as_ref().map(|report| view::rules(tokens, payout.request.token, report));
+    format!("{what}: {outcome}\n{}", rules.unwrap_or_default())
+}
+
+fn prospect(answer: &Answer) -> String {
+    if answer.approvals < answer.needed {
+        return "would wait for more".to_owned();
+    }
+    if let Some(reason) = would_be_refused(answer) {
+        return format!("the rules would refuse it: {reason}");
+    }
+    match answer.report.as_ref().map(|report| report.verdict) {
+        Some(RiskVerdict::Waits { until }) => {
+            format!("would be APPROVED, and wait until {}", output::time::instant(until))
+        }
+        _ => "would be APPROVED".to_owned(),
     }
 }

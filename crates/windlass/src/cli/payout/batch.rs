@@ -1,11 +1,16 @@
-//! Payouts of a CSV file: all of them, or none, and every line that is wrong is named.
+//! Payouts of a CSV file or of standard input: all of them, or none, and every line that is wrong
+//! is named.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 use windlass_core::code::Code;
-use windlass_core::payout::desk::MAX_ASKED;
-use windlass_core::payout::request::{PayoutRequest, VaultRef};
+use windlass_core::payout::desk::{MAX_ASKED, NewPayout};
+use windlass_core::payout::memo::{Memo, Reference};
+use windlass_core::payout::request::VaultRef;
 
 use super::create::{amount, key, request};
 use crate::config::address::WrittenAddress;
@@ -27,29 +32,61 @@ struct Line {
     token: String,
     #[serde(default)]
     key: String,
+    #[serde(default)]
+    memo: String,
+    #[serde(default)]
+    reference: String,
 }
 
-/// Reads a file.
-pub(super) fn read(path: &Path, tokens: &Tokens, vault: VaultRef) -> Result<Vec<PayoutRequest>, Failure> {
+/// Where payouts are read from.
+struct Source<'a>(&'a Path);
+
+impl fmt::Display for Source<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_stdin() { f.write_str("standard input") } else { write!(f, "`{}`", self.0.display()) }
+    }
+}
+
+impl Source<'_> {
+    fn is_stdin(&self) -> bool {
+        self.0.as_os_str() == "-"
+    }
+
+    /// All of it, up to the longest file.
+    fn read(&self) -> Result<Vec<u8>, String> {
+        let mut bytes = Vec::new();
+        // One byte more than is taken shows that there is more.
+        let read = if self.is_stdin() {
+            io::stdin().lock().take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)
+        } else {
+            // A pipe or a device would be waited for, or never end.
+            if !std::fs::metadata(self.0).map_err(|error| error.to_string())?.is_file() {
+                return Err("it is no ordinary file: pipe it in with `--csv -`".to_owned());
+            }
+            let file = File::open(self.0).map_err(|error| error.to_string())?;
+            file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)
+        };
+        read.map_err(|error| error.to_string())?;
+        if bytes.len() as u64 > MAX_FILE_BYTES {
+            return Err(format!("it is longer than {MAX_FILE_BYTES} bytes"));
+        }
+        Ok(bytes)
+    }
+}
+
+/// Reads a file, or standard input.
+pub(super) fn read(path: &Path, tokens: &Tokens, vault: VaultRef) -> Result<Vec<NewPayout>, Failure> {
+    let source = Source(path);
     let wrong = |why: String| {
-        Failure::coded(Code::PayoutRefused, format_args!("cannot read `{}`: {why}", path.display()))
-            .hint("it is a CSV file with a first line of names: key,to,amount,token")
+        Failure::coded(Code::PayoutRefused, format_args!("cannot read {source}: {why}"))
+            .hint("it is CSV with a first line of names: key,to,amount,token,memo,reference")
     };
-    let about = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?;
-    // A pipe or a device would be waited for, or never end.
-    if !about.is_file() {
-        return Err(wrong("it is no ordinary file".to_owned()));
-    }
-    let size = about.len();
-    if size > MAX_FILE_BYTES {
-        return Err(wrong(format!("it is longer than {MAX_FILE_BYTES} bytes")));
-    }
-    let text = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    let text = source.read().map_err(wrong)?;
     let (requests, problems) = parse(&text, tokens, vault).map_err(wrong)?;
     if !problems.is_empty() {
         let message = match problems.len() {
-            1 => format!("a line of `{}` is wrong; nothing was asked for", path.display()),
-            count => format!("{count} lines of `{}` are wrong; nothing was asked for", path.display()),
+            1 => format!("a line of {source} is wrong; nothing was asked for"),
+            count => format!("{count} lines of {source} are wrong; nothing was asked for"),
         };
         let more = problems.len().saturating_sub(MAX_SHOWN);
         let rest = (more > 0).then(|| format!("… and {more} more"));
@@ -60,7 +97,7 @@ pub(super) fn read(path: &Path, tokens: &Tokens, vault: VaultRef) -> Result<Vec<
 }
 
 /// The requests, and what is wrong with lines.
-fn parse(text: &[u8], tokens: &Tokens, vault: VaultRef) -> Result<(Vec<PayoutRequest>, Vec<String>), String> {
+fn parse(text: &[u8], tokens: &Tokens, vault: VaultRef) -> Result<(Vec<NewPayout>, Vec<String>), String> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text);
     let names = reader.headers().map_err(|error| error.to_string())?.clone();
     for wanted in ["key", "to", "amount"] {
@@ -78,11 +115,12 @@ fn parse(text: &[u8], tokens: &Tokens, vault: VaultRef) -> Result<(Vec<PayoutReq
         let read = read.map_err(|error| plain(&error)).and_then(|row| payout(&row, tokens, vault));
         match read {
             Err(problem) => problems.push(format!("line {line}: {problem}")),
-            Ok(request) => {
-                if let Some(first) = keys.insert(request.key.clone(), line) {
-                    problems.push(format!("line {line}: key {} stands in line {first} already", request.key));
+            Ok(new) => {
+                let key = &new.request.key;
+                if let Some(first) = keys.insert(key.clone(), line) {
+                    problems.push(format!("line {line}: key {key} stands in line {first} already"));
                 }
-                requests.push(request);
+                requests.push(new);
             }
         }
         if requests.len() > MAX_ASKED {
@@ -107,12 +145,15 @@ fn plain(error: &csv::Error) -> String {
     }
 }
 
-fn payout(line: &Line, tokens: &Tokens, vault: VaultRef) -> Result<PayoutRequest, String> {
+fn payout(line: &Line, tokens: &Tokens, vault: VaultRef) -> Result<NewPayout, String> {
     let given = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
     let to: WrittenAddress = line.to.parse()?;
     let amount = amount(tokens, &line.amount, given(&line.token).as_deref())?;
     // Without keys of its own, the file asked for again would be paid again.
     let key =
         given(&line.key).ok_or("it has no key: without one, the same file again would be paid again")?;
-    request(vault, to, &amount, self::key(Some(&key))?)
+    let memo = given(&line.memo).map(Memo::new).transpose().map_err(|error| error.to_string())?;
+    let reference = given(&line.reference).map(Reference::new).transpose();
+    let reference = reference.map_err(|error| error.to_string())?;
+    Ok(NewPayout { request: request(vault, to, &amount, self::key(Some(&key))?)?, memo, reference })
 }

@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use windlass_api::payout_json::{CreatedBody, CreatedListBody};
 use windlass_core::money::Amount;
-use windlass_core::payout::desk::Created;
-use windlass_core::payout::ledger::Payout;
+use windlass_core::payout::desk::{Created, NewPayout};
+use windlass_core::payout::memo::{Memo, Reference};
 use windlass_core::payout::request::{IdempotencyKey, PayoutRequest, VaultRef};
 use windlass_core::payout::risk::RiskVerdict;
 
 use super::batch;
+use super::filter::reference;
 use crate::cli::global::Global;
 use crate::config::address::WrittenAddress;
 use crate::failure::Failure;
@@ -33,7 +34,13 @@ pub(crate) struct Args {
     /// Your own key for it, such as an invoice's number: the same key is the same payout, for ever
     #[arg(long, conflicts_with = "csv")]
     key: Option<String>,
-    /// Ask for all payouts of a file, or for none: columns `key`, `to`, `amount`, and perhaps `token`
+    /// What it is for: up to 500 bytes on one line. It never changes
+    #[arg(long, value_parser = memo, conflicts_with = "csv")]
+    memo: Option<Memo>,
+    /// Your identifier for it in another system: up to 200 bytes. It never changes
+    #[arg(long, value_parser = reference, conflicts_with = "csv")]
+    reference: Option<Reference>,
+    /// Create all payouts of a file or none, `-` for standard input: columns `key`, `to`, `amount`, and perhaps `token`, `memo`, `reference`
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
     /// Say what would become of it, and ask for nothing
@@ -44,13 +51,8 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// A payout that was asked for, as `--json` prints it.
-#[derive(Debug, Serialize)]
-struct Answer {
-    payout: Payout,
-    is_new: bool,
-    is_dry_run: bool,
-    risk: String,
+fn memo(text: &str) -> Result<Memo, String> {
+    Memo::new(text).map_err(|error| error.to_string())
 }
 
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
@@ -60,11 +62,13 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     session.store.close().await;
     let created = done?;
     if args.json {
-        let answers: Vec<Answer> = created.iter().map(|created| answer(created, args.dry_run)).collect();
+        let mut data: Vec<CreatedBody> =
+            created.into_iter().map(|created| CreatedBody::new(session.tokens.all(), created)).collect();
         // One that was asked for by itself is answered by itself.
-        match answers.as_slice() {
-            [one] if args.csv.is_none() => output::json(one)?,
-            all => output::json(&all)?,
+        let one = if args.csv.is_none() { data.pop() } else { None };
+        match one {
+            Some(one) => output::json(&one)?,
+            None => output::json(&CreatedListBody { data })?,
         }
     } else {
         let lines: String = created.iter().map(|one| line(&session.tokens, one, args.dry_run)).collect();
@@ -79,12 +83,16 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
 async fn create(args: &Args, session: &Session) -> Result<Vec<Created>, Failure> {
     let asked = match &args.csv {
         Some(path) => batch::read(path, &session.tokens, session.paying.options.vault)?,
-        None => vec![single(args, session)?],
+        None => vec![NewPayout {
+            request: single(args, session)?,
+            memo: args.memo.clone(),
+            reference: args.reference.clone(),
+        }],
     };
     if args.dry_run {
         let mut previews = Vec::with_capacity(asked.len());
-        for request in &asked {
-            previews.push(session.desk.preview(request, &session.actor).await?);
+        for new in &asked {
+            previews.push(session.desk.preview(new, &session.actor).await?);
         }
         return Ok(previews);
     }
@@ -137,11 +145,6 @@ pub(in crate::cli) fn request(
     let request = PayoutRequest { vault, token, to: to.0, amount: amount.units, key };
     request.validate().map_err(|error| error.to_string())?;
     Ok(request)
-}
-
-fn answer(created: &Created, is_dry_run: bool) -> Answer {
-    let risk = view::verdict(&created.advice);
-    Answer { payout: created.payout.clone(), is_new: created.is_new, is_dry_run, risk }
 }
 
 fn line(tokens: &Tokens, created: &Created, is_dry_run: bool) -> String {

@@ -4,6 +4,8 @@ mod approve;
 mod batch;
 mod cancel;
 mod create;
+mod export;
+mod filter;
 mod list;
 mod reject;
 mod resend;
@@ -29,6 +31,8 @@ enum Verb {
     Create(create::Args),
     /// List payouts, newest first
     List(list::Args),
+    /// Export payouts for bookkeeping, as CSV, JSON lines or Parquet
+    Export(export::Args),
     /// Show one payout with its approvals and transactions
     Show(show::Args),
     /// Say yes to payouts
@@ -47,6 +51,7 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     match args.verb {
         Verb::Create(args) => create::run(args, global).await,
         Verb::List(args) => list::run(args, global).await,
+        Verb::Export(args) => export::run(args, global).await,
         Verb::Show(args) => show::run(args, global).await,
         Verb::Approve(args) => approve::run(args, global).await,
         Verb::Reject(args) => reject::run(args, global).await,

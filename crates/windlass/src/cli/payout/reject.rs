@@ -1,7 +1,9 @@
 //! `windlass payout reject`, and what it shares with `cancel`.
 
+use windlass_api::payout_json::PayoutBody;
 use windlass_core::payout::desk::Reason;
-use windlass_core::payout::request::PayoutId;
+use windlass_core::payout::ledger::Payout;
+use windlass_core::payout::partial_id::PartialId;
 use windlass_core::payout::state::PayoutState;
 
 use crate::cli::global::Global;
@@ -12,9 +14,8 @@ use crate::pay::session::Session;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The payout's id
-    #[arg(value_parser = Session::id)]
-    id: PayoutId,
+    /// The payout's id, or its first 8 or last 6 digits or more
+    id: PartialId,
     /// Why, for the record
     #[arg(long, value_parser = reason)]
     reason: Reason,
@@ -48,16 +49,11 @@ pub(super) async fn end(args: &Args, global: &Global, ending: Ending) -> Result<
     let loaded = global.load()?;
     let deed = if ending == Ending::Cancel { Deed::Operate } else { Deed::Approve };
     let session = Session::begin(&loaded.config, deed).await?;
-    let (desk, actor, id) = (&session.desk, &session.actor, args.id);
-    let ended = match (args.dry_run, ending) {
-        (true, _) => desk.preview_reject(id).await,
-        (false, Ending::Reject) => desk.reject(id, actor, &args.reason).await,
-        (false, Ending::Cancel) => desk.cancel(id, actor, &args.reason).await,
-    };
+    let ended = ended(args, &session, ending).await;
     session.store.close().await;
     let payout = ended?;
     if args.json {
-        return Ok(output::json(&payout)?);
+        return Ok(output::json(&PayoutBody::new(session.tokens.all(), payout))?);
     }
     let text = match (args.dry_run, payout.state) {
         (true, PayoutState::Rejected) => format!("payout {} is REJECTED already\n", payout.id),
@@ -67,4 +63,14 @@ pub(super) async fn end(args: &Args, global: &Global, ending: Ending) -> Result<
         }
     };
     Ok(output::print(&text)?)
+}
+
+async fn ended(args: &Args, session: &Session, ending: Ending) -> Result<Payout, Failure> {
+    let (desk, actor, id) = (&session.desk, &session.actor, session.payout_id(args.id).await?);
+    let ended = match (args.dry_run, ending) {
+        (true, _) => desk.preview_reject(id).await,
+        (false, Ending::Reject) => desk.reject(id, actor, &args.reason).await,
+        (false, Ending::Cancel) => desk.cancel(id, actor, &args.reason).await,
+    };
+    Ok(ended?)
 }

@@ -1,8 +1,10 @@
 //! `windlass payout resend`
 
+use serde::Serialize;
+use windlass_api::payout_json::PayoutBody;
 use windlass_core::code::Code;
 use windlass_core::name::Owner;
-use windlass_core::payout::request::PayoutId;
+use windlass_core::payout::partial_id::PartialId;
 use windlass_engine::pay::resend::{ResendError, Resent};
 
 use crate::cli::global::Global;
@@ -11,13 +13,13 @@ use crate::failure::Failure;
 use crate::output;
 use crate::pay::caller::Deed;
 use crate::pay::session::Session;
+use crate::pay::tokens::Tokens;
 use crate::pay::view;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A payout whose payment was final and is gone
-    #[arg(value_parser = Session::id)]
-    id: PayoutId,
+    /// A payout whose payment was final and is gone: its id, or its first 8 or last 6 digits or more
+    id: PartialId,
     /// Skip the confirmation
     #[arg(long)]
     yes: bool,
@@ -29,6 +31,23 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// What is sent again, as `--json` prints it.
+#[derive(Debug, Serialize)]
+struct Answer {
+    transaction: String,
+    payouts: Vec<PayoutBody>,
+}
+
+impl Answer {
+    fn of(tokens: &Tokens, resent: Resent) -> Self {
+        let body = |payout| PayoutBody::new(tokens.all(), payout);
+        Self {
+            transaction: resent.transaction.to_string(),
+            payouts: resent.payouts.into_iter().map(body).collect(),
+        }
+    }
+}
+
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let loaded = global.load()?;
     output::log::start(&loaded.config.log);
@@ -37,7 +56,7 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     session.store.close().await;
     let resent = done?;
     if args.json {
-        return Ok(output::json(&resent.payouts)?);
+        return Ok(output::json(&Answer::of(&session.tokens, resent))?);
     }
     let word = if args.dry_run { "would be sent again" } else { "is sent again" };
     let mut text = format!("transaction {} {word}; it pays\n", resent.transaction);
@@ -54,17 +73,18 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
 
 async fn resend(args: &Args, session: &Session) -> Result<Resent, Failure> {
     session.paying.check().await?;
+    let id = session.payout_id(args.id).await?;
     let owner = Owner::new(session.actor.clone()).map_err(unnamed)?;
     let payer = session.paying.auditor(session.ledger.clone(), owner)?;
     if args.dry_run || !args.yes {
-        let resent = payer.preview_resend(args.id).await.map_err(refused)?;
+        let resent = payer.preview_resend(id).await.map_err(refused)?;
         if args.dry_run {
             return Ok(resent);
         }
         let message = format!("this sends transaction {} again", resent.transaction);
         return Err(Failure::refused(message).hint("look at it with --dry-run, then say --yes"));
     }
-    payer.resend(args.id).await.map_err(refused)
+    payer.resend(id).await.map_err(refused)
 }
 
 fn refused(error: ResendError) -> Failure {

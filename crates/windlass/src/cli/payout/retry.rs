@@ -1,7 +1,8 @@
 //! `windlass payout retry`
 
+use windlass_api::payout_json::CreatedBody;
 use windlass_core::payout::desk::{Created, DeskError};
-use windlass_core::payout::request::{PayoutId, PayoutRequest};
+use windlass_core::payout::partial_id::PartialId;
 use windlass_core::payout::store::Payouts;
 
 use super::create::key;
@@ -14,9 +15,8 @@ use crate::pay::view;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The payout that was rejected or has failed
-    #[arg(value_parser = Session::id)]
-    id: PayoutId,
+    /// The payout that was rejected or has failed: its id, or its first 8 or last 6 digits or more
+    id: PartialId,
     /// The new payout's key [default: the old one's with `-retry`]
     #[arg(long)]
     key: Option<String>,
@@ -33,40 +33,37 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let session = Session::begin(&loaded.config, Deed::Operate).await?;
     let done = retry(&args, &session).await;
     session.store.close().await;
-    let created = match done? {
-        Retried::Would(request) if args.json => return Ok(output::json(&request)?),
-        Retried::Would(request) => {
-            let amount = view::amount(&session.tokens, request.token, request.amount);
-            let text = format!("would ask again for {amount} to {}, under key {}\n", request.to, request.key);
-            return Ok(output::print(&text)?);
-        }
-        Retried::Asked(created) if args.json => return Ok(output::json(&created.payout)?),
-        Retried::Asked(created) => created,
+    let created = done?;
+    if args.json {
+        return Ok(output::json(&CreatedBody::new(session.tokens.all(), created))?);
+    }
+    let payout = &created.payout;
+    let text = if args.dry_run {
+        let amount = view::amount(&session.tokens, payout.request.token, payout.request.amount);
+        format!("would ask again for {amount} to {}, under key {}\n", payout.request.to, payout.request.key)
+    } else {
+        let word = if created.is_new { "asked for again as" } else { "asked for again already, as" };
+        format!("{word} payout {}: it waits for approval\n", payout.id)
     };
-    let word = if created.is_new { "asked for again as" } else { "asked for again already, as" };
-    Ok(output::print(&format!("{word} payout {}: it waits for approval\n", created.payout.id))?)
+    Ok(output::print(&text)?)
 }
 
-/// What came of it.
-enum Retried {
-    /// This would be asked for.
-    Would(PayoutRequest),
-    /// It was asked for.
-    Asked(Box<Created>),
-}
-
-async fn retry(args: &Args, session: &Session) -> Result<Retried, Failure> {
+async fn retry(args: &Args, session: &Session) -> Result<Created, Failure> {
+    let id = session.payout_id(args.id).await?;
     let text = match &args.key {
         Some(key) => key.clone(),
         None => {
-            let old = session.ledger.payouts(&[args.id]).await?.pop();
-            let old = old.ok_or(DeskError::NotFound(args.id))?;
+            let old = session.ledger.payouts(&[id]).await?.pop();
+            let old = old.ok_or(DeskError::NotFound(id))?;
             format!("{}-retry", old.request.key)
         }
     };
     let key = key(Some(&text)).map_err(|error| Failure::usage(error).hint("give the new payout a --key"))?;
     if args.dry_run {
-        return Ok(Retried::Would(session.desk.preview_retry(args.id, key).await?));
+        let new = session.desk.preview_retry(id, key).await?;
+        let mut created = session.desk.preview(&new, &session.actor).await?;
+        created.payout.retry_of = Some(id);
+        return Ok(created);
     }
-    Ok(Retried::Asked(Box::new(session.desk.retry(args.id, key, &session.actor).await?)))
+    Ok(session.desk.retry(id, key, &session.actor).await?)
 }

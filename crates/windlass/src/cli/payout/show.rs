@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
-use windlass_core::code::Code;
-use windlass_core::payout::request::PayoutId;
+use windlass_api::payout_json::{PayoutDetail, is_undecided};
+use windlass_core::payout::desk::DeskInfo;
+use windlass_core::payout::partial_id::PartialId;
 use windlass_core::payout::store::AuditQuery;
 use windlass_core::store::Store;
+use windlass_engine::pay::desk::risk_report;
 
 use crate::cli::global::Global;
 use crate::compose::store::{self, Access};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::{self, time};
+use crate::pay::find;
 use crate::pay::options;
-use crate::pay::session::Session;
 use crate::pay::tokens::Tokens;
 use crate::pay::view::PayoutView;
 
@@ -22,9 +24,8 @@ const MAX_TRAIL: u32 = 100;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The payout's id
-    #[arg(value_parser = Session::id)]
-    id: PayoutId,
+    /// The payout's id, or its first 8 or last 6 digits or more
+    id: PartialId,
     /// With what the audit log says of it
     #[arg(long)]
     trail: bool,
@@ -44,18 +45,23 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
 async fn show(args: &Args, config: &Config, store: &Arc<dyn Store>) -> Result<(), Failure> {
     let options = options::read(config)?;
     let ledger = options::looked_at(config, store).await?;
-    let payout = ledger.payouts(&[args.id]).await?.pop().ok_or_else(|| {
-        Failure::coded(Code::PayoutMissing, format_args!("there is no payout {}", args.id))
-            .hint("`windlass payout list` shows what there is")
-    })?;
+    let id = find::payout_id(&*ledger, args.id).await?;
+    let payout = ledger.payouts(&[id]).await?.pop();
+    let payout = payout.ok_or_else(|| find::missing(format_args!("there is no payout {id}")))?;
     let needed = options.approvals.needed(payout.request.token, payout.request.amount);
-    let view = PayoutView::read(&*ledger, &Tokens::of(config)?, payout, needed).await?;
+    let tokens = Tokens::of(config)?;
+    let info = DeskInfo { vault: options.vault, tokens: tokens.all().clone(), rules: options.rules.clone() };
+    let report = match is_undecided(&payout, &info) {
+        true => Some(risk_report(&*ledger, &options, &payout, store.now().await?).await?),
+        false => None,
+    };
     if args.json {
-        return Ok(output::json(&view)?);
+        let detail = PayoutDetail::read(&*ledger, tokens.all(), payout, needed, report).await?;
+        return Ok(output::json(&detail)?);
     }
-    let mut text = view.render();
+    let mut text = PayoutView::read(&*ledger, &tokens, payout, needed, report).await?.render();
     if args.trail {
-        let query = AuditQuery { subject: Some(args.id.to_string()), after: 0, limit: MAX_TRAIL };
+        let query = AuditQuery { subject: Some(id.to_string()), after: 0, limit: MAX_TRAIL };
         for row in store.audit_rows(&query).await? {
             let (at, entry) = (time::instant(row.at), &row.entry);
             text.push_str(&format!(

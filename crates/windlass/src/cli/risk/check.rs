@@ -1,12 +1,14 @@
 //! `windlass risk check`
 
 use serde::Serialize;
-use windlass_core::chain::{Address, U256};
+use windlass_api::payout_json::{RiskBody, RuleBody};
+use windlass_core::chain::U256;
 use windlass_core::code::Code;
 use windlass_core::money::Amount;
 use windlass_core::payout::day::UtcDay;
-use windlass_core::payout::ledger::BudgetKey;
+use windlass_core::payout::request::PayoutRequest;
 use windlass_core::payout::risk::RiskVerdict;
+use windlass_core::payout::risk_report::RiskRule;
 use windlass_core::payout::store::Payouts;
 
 use crate::cli::global::Global;
@@ -17,7 +19,7 @@ use crate::output;
 use crate::output::exit::Exit;
 use crate::pay::caller::Deed;
 use crate::pay::session::Session;
-use crate::pay::view::{Lines, shown, verdict};
+use crate::pay::view::{Lines, rules, verdict};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -48,6 +50,8 @@ struct Answer {
     max_per_request: Option<String>,
     max_daily_total: Option<String>,
     max_daily_per_recipient: Option<String>,
+    /// Each rule with what is used, the limit, and what is left after this payout.
+    rules: Vec<RuleBody>,
 }
 
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
@@ -55,56 +59,49 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let session = Session::begin(&loaded.config, Deed::Look).await?;
     let done = check(&args, &session).await;
     session.store.close().await;
-    let (answer, amount) = done?;
+    let (answer, text) = done?;
     if args.json {
         output::json(&answer)?;
     } else {
-        output::print(&render(&answer, &amount, args.to.0))?;
+        output::print(&text)?;
     }
     if answer.passes { Ok(()) } else { Err(Failure::silent(Exit::No)) }
 }
 
-async fn check(args: &Args, session: &Session) -> Result<(Answer, Amount), Failure> {
+async fn check(args: &Args, session: &Session) -> Result<(Answer, String), Failure> {
     let amount = amount(&session.tokens, &args.amount, args.token.as_deref())
         .map_err(|message| Failure::coded(Code::PayoutRefused, message))?;
     let request = request(session.paying.options.vault, args.to, &amount, key(None).map_err(Failure::usage)?)
         .map_err(|message| Failure::coded(Code::PayoutRefused, message))?;
-    let created = session.desk.preview(&request, &session.actor).await?;
-    let day = UtcDay::of(session.store.now().await?);
-    let budget = |to| BudgetKey { vault: request.vault, token: request.token, day, to };
-    let held = session.ledger.budgets(&[budget(None), budget(Some(request.to))]).await?;
-    let total = |place: usize| held.get(place).map_or(U256::ZERO, |budget| budget.total).to_string();
-    let rules = &session.paying.options.rules;
-    let limits = rules.limits_of(request.token);
-    let text = |limit: Option<U256>| limit.map(|limit| limit.to_string());
+    let created = session.desk.preview(&request.clone().into(), &session.actor).await?;
+    let report = session.desk.report(&created.payout).await?;
+    let headroom = |rule| report.rules.iter().find(|check| check.rule == rule)?.headroom;
+    let used = |rule| headroom(rule).map_or(U256::ZERO, |headroom| headroom.used).to_string();
+    let limit = |rule| headroom(rule)?.limit.map(|limit| limit.to_string());
     let answer = Answer {
-        passes: !matches!(created.advice, RiskVerdict::Refused(_)),
-        verdict: verdict(&created.advice),
+        passes: !matches!(report.verdict, RiskVerdict::Refused(_)),
+        verdict: verdict(&report.verdict),
         approvals_needed: session.desk.needed(&created.payout),
         is_known_recipient: session.ledger.paid_to(request.vault, request.to).await?.is_some(),
-        day: day.to_string(),
-        held_today: total(0),
-        held_today_for_recipient: total(1),
-        max_per_request: text(limits.max_per_request),
-        max_daily_total: text(limits.max_daily_total),
-        max_daily_per_recipient: text(rules.recipient_limit(request.token, request.to)),
+        day: UtcDay::of(session.store.now().await?).to_string(),
+        held_today: used(RiskRule::MaxDailyTotal),
+        held_today_for_recipient: used(RiskRule::MaxDailyPerRecipient),
+        max_per_request: limit(RiskRule::MaxPerRequest),
+        max_daily_total: limit(RiskRule::MaxDailyTotal),
+        max_daily_per_recipient: limit(RiskRule::MaxDailyPerRecipient),
+        rules: RiskBody::from(report.clone()).rules,
     };
-    Ok((answer, amount))
+    let text = render(&answer, &amount, &request, &rules(&session.tokens, request.token, &report));
+    Ok((answer, text))
 }
 
-fn render(answer: &Answer, amount: &Amount, to: Address) -> String {
-    let units = |text: &str| shown(&amount.token, text.parse().unwrap_or_default());
-    let of = |held: &str, limit: &Option<String>| match limit {
-        Some(limit) => format!("{} of {}", units(held), units(limit)),
-        None => format!("{}, without a limit", units(held)),
-    };
+fn render(answer: &Answer, amount: &Amount, request: &PayoutRequest, rules: &str) -> String {
     let mut lines = Lines::default();
-    lines.add("payout", format_args!("{amount} to {to}"));
+    lines.add("payout", format_args!("{amount} to {}", request.to));
     lines.add("verdict", &answer.verdict);
     lines.add("approvers", answer.approvals_needed);
     lines.add("recipient", if answer.is_known_recipient { "was paid before" } else { "is new" });
-    lines.add("one payout", of(&amount.units.to_string(), &answer.max_per_request));
-    lines.add(&answer.day, of(&answer.held_today, &answer.max_daily_total));
-    lines.add("  for them", of(&answer.held_today_for_recipient, &answer.max_daily_per_recipient));
+    lines.add("day", &answer.day);
+    lines.0.push_str(rules);
     lines.0
 }

@@ -11,6 +11,17 @@ pub(crate) fn get(url: &str, path: &str) -> (u16, String) {
     answer(stream)
 }
 
+/// The same with a key.
+pub(crate) fn get_as(url: &str, path: &str, key: &str) -> (u16, String) {
+    let address = url.strip_prefix("http://").expect("a URL");
+    let mut stream = TcpStream::connect(address).expect("connected");
+    let head = format!(
+        "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\nauthorization: Bearer {key}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).expect("asked");
+    answer(stream)
+}
+
 /// The same to a body of JSON, with a key.
 pub(crate) fn post(url: &str, path: &str, key: Option<&str>, body: &str) -> (u16, String) {
     let address = url.strip_prefix("http://").expect("a URL");

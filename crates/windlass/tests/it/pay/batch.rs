@@ -26,13 +26,13 @@ async fn a_sound_file_is_asked_for_once_however_often_it_is_given() {
     // Whole ones and parts of them mean what they look like.
     folder.write("both.csv", &format!("key,to,amount,token\nx,{TO},12,USDC\ny,{TO},12.5,USDC\n"));
     let both = json(&folder.run(&["payout", "create", "--csv", "both.csv", "--json"]));
-    assert_eq!(both[0]["payout"]["request"]["amount"], "12000000", "{both}");
-    assert_eq!(both[1]["payout"]["request"]["amount"], "12500000", "{both}");
+    assert_eq!(both["data"][0]["payout"]["amount"], "12000000", "{both}");
+    assert_eq!(both["data"][1]["payout"]["amount"], "12500000", "{both}");
     for is_new in [true, false] {
         let created = json(&folder.run(&["payout", "create", "--csv", "payouts.csv", "--json"]));
-        let created = created.as_array().expect("a list").clone();
+        let created = created["data"].as_array().expect("a list").clone();
         assert_eq!(created.len(), 50);
-        assert!(created.iter().all(|one| one["is_new"] == is_new));
+        assert!(created.iter().all(|one| one["isNew"] == is_new));
     }
     for (text, told) in [
         ("to,amount\n", "no column `key`"),
@@ -43,4 +43,42 @@ async fn a_sound_file_is_asked_for_once_however_often_it_is_given() {
         let ran = folder.run(&["payout", "create", "--csv", "odd.csv"]);
         assert!(ran.code == Some(1) && ran.stderr.contains(told), "{}", ran.shown());
     }
+}
+
+/// As a file, but from a pipe: all or nothing, bounded, and with what is noted on each payout.
+#[tokio::test(flavor = "multi_thread")]
+async fn payouts_are_created_from_standard_input() {
+    let world = PayWorld::start().await;
+    let folder = world.folder("");
+    let create = ["payout", "create", "--csv", "-", "--json"];
+    let wrong = format!("key,to,amount\na,{TO},1 USDC\nb,0x12,1 USDC\n");
+    let ran = folder.run_with_input(&create, wrong.as_bytes());
+    let told = "a line of standard input is wrong; nothing was asked for";
+    assert!(
+        ran.code == Some(1) && ran.stderr.contains(told) && ran.stderr.contains("line 3"),
+        "{}",
+        ran.shown()
+    );
+    let long = "x".repeat(501);
+    let wrong = format!("key,to,amount,memo,reference\na,{TO},1 USDC,{long},r\nb,{TO},1 USDC,m,\u{202e}r\n");
+    let ran = folder.run_with_input(&create, wrong.as_bytes());
+    assert!(ran.stderr.contains("a memo has 1 to 500 bytes"), "{}", ran.shown());
+    assert!(ran.stderr.contains("a reference has 1 to 200 bytes"), "{}", ran.shown());
+    let endless = vec![b'x'; (8 << 20) + 1];
+    let ran = folder.run_with_input(&create, &endless);
+    assert!(ran.code == Some(1) && ran.stderr.contains("longer than 8388608 bytes"), "{}", ran.shown());
+    assert_eq!(folder.run(&["payout", "list"]).stdout, "no payouts\n");
+    let text = format!("key,to,amount,memo,reference\na,{TO},1 USDC,\"rent, March\",2041\nb,{TO},2 USDC,,\n");
+    for is_new in [true, false] {
+        let created = json(&folder.run_with_input(&create, text.as_bytes()));
+        let (first, second) = (&created["data"][0], &created["data"][1]);
+        assert_eq!((&first["isNew"], &second["isNew"]), (&is_new.into(), &is_new.into()), "{created}");
+        assert_eq!(first["payout"]["memo"], "rent, March");
+        assert_eq!(first["payout"]["reference"], "2041");
+        assert!(second["payout"]["memo"].is_null() && second["payout"]["reference"].is_null());
+    }
+    let found = json(&folder.run(&["payout", "list", "--reference", "2041", "--json"]));
+    assert_eq!(found["data"].as_array().map(Vec::len), Some(1), "{found}");
+    let odd = folder.run(&["payout", "create", "--to", TO, "--amount", "1 USDC", "--memo", "a\nb"]);
+    assert!(odd.code == Some(2) && odd.stderr.contains("a memo has"), "{}", odd.shown());
 }

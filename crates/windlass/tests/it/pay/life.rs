@@ -21,7 +21,7 @@ async fn a_payout_is_asked_for_approved_paid_and_final() {
     let mut running = folder.start(&["run", "--role", "pay,api"]);
     let line = running.wait_for("serving what was collected");
     let url = url_in(&line);
-    let shown = world.until_payout(&folder, &id, |payout| payout["finalized_at"].is_i64());
+    let shown = world.until_payout(&folder, &id, |payout| payout["finalizedAt"].is_string());
     assert_eq!(shown["state"], "CONFIRMED");
     assert_eq!(world.paid(), (1, U256::from(12_500_000)));
     let numbers = until(|| {
@@ -83,7 +83,7 @@ async fn the_same_key_is_the_same_payout_and_another_amount_is_refused() {
     assert_eq!(other.code, Some(1));
     assert!(other.stderr.contains("W0604") && other.stderr.contains(&id), "{}", other.stderr);
     let listed = json(&folder.run(&["payout", "list", "--json"]));
-    assert_eq!(listed.as_array().map(Vec::len), Some(1));
+    assert_eq!(listed["data"].as_array().map(Vec::len), Some(1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -121,7 +121,10 @@ async fn what_was_cancelled_is_asked_for_again_as_a_payout_of_its_own() {
     let dry = folder.run(&["payout", "retry", &id, "--dry-run"]);
     assert!(dry.stdout.starts_with("would ask again for 1 USDC to "), "{}", dry.shown());
     let retried = json(&folder.run(&["payout", "retry", &id, "--json"]));
-    assert_eq!((&retried["retry_of"], &retried["state"]), (&id.as_str().into(), &"PENDING_RISK".into()));
+    assert_eq!(
+        (&retried["payout"]["retryOf"], &retried["payout"]["state"]),
+        (&id.as_str().into(), &"PENDING_RISK".into())
+    );
     let own = folder.run(&["payout", "retry", &id, "--key", "invoice-1"]);
     assert!(own.code == Some(1), "its own key is no retry of it: {}", own.shown());
     let twice = folder.run(&["payout", "retry", &id, "--key", "invoice-1-again"]);
@@ -147,7 +150,7 @@ async fn processes_that_are_killed_pay_each_payout_once() {
     }
     let _running = folder.start(&["run", "--role", "pay"]);
     for id in &ids {
-        world.until_payout(&folder, id, |payout| payout["finalized_at"].is_i64());
+        world.until_payout(&folder, id, |payout| payout["finalizedAt"].is_string());
     }
     assert_eq!(world.paid(), (12, U256::from(12_000_000)));
 }

@@ -3,11 +3,15 @@
 mod access;
 mod audit;
 mod batch;
+mod exports;
+mod headroom;
 mod http;
 mod init;
 mod life;
 mod native;
 mod rules;
+mod same_json;
+mod short_ids;
 mod signer;
 mod tampering;
 mod tutorial;

@@ -292,7 +292,14 @@ impl TransactionChain for Fake {
     async fn receipt(&self, hash: B256) -> Result<Option<TransactionReceipt>, ChainError> {
         let (head, number) = (self.answer().await?.head, number(hash));
         let block = BlockRef { number, hash };
-        let receipt = TransactionReceipt { hash, block, is_success: true, gas_used: 1, contract: None };
+        let receipt = TransactionReceipt {
+            hash,
+            block,
+            is_success: true,
+            gas_used: 1,
+            effective_gas_price: None,
+            contract: None,
+        };
         Ok((number <= head).then_some(receipt))
     }
 

@@ -141,6 +141,7 @@ fn facts() -> impl Strategy<Value = Facts> {
                     attempts: 1,
                     signed_at_block: 1,
                     inclusion,
+                    receipt: None,
                     mac: windlass_core::chain::B256::ZERO,
                 };
                 Facts { heights, intent, payouts, evidence }
