@@ -211,6 +211,12 @@ macro_rules! conformance {
                 budgets_written_at_once_lose_nothing
                 many_payouts_are_one_commit
             }
+            replace {
+                a_payout_is_replaced_whatever_stands_there
+                other_rows_are_replaced_at_any_version
+                a_transaction_is_replaced_with_its_signed_forms
+                rows_are_removed_with_what_belongs_to_them
+            }
             transactions {
                 transactions_read_back_exactly
                 a_nonce_has_one_transaction

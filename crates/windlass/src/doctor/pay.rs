@@ -4,14 +4,18 @@ use windlass_core::chain::{Address, U256};
 use windlass_core::code::Code;
 use windlass_core::money::Token;
 use windlass_core::payout::gas::{GasBalance, GasLevel, TYPICAL_GAS};
+use windlass_core::payout::ledger::ChainIdentity;
 use windlass_core::payout::vault::admin::VaultRole;
 use windlass_core::payout::vault::admin::ask::{self, TokenPolicy};
 use windlass_core::payout::vault::{answer, calldata};
 use windlass_core::reader::BlockTag;
+use windlass_engine::pay::identity::{self, Known};
+use windlass_engine::pay::ledger::Ledger;
 use windlass_engine::pay::options::PayOptions;
 
 use super::progress::Progress;
 use super::report::Finding;
+use crate::compose::store::{self, Access};
 use crate::config::Config;
 use crate::config::signer::SignerName;
 use crate::failure::Failure;
@@ -38,7 +42,8 @@ pub(super) async fn examine(config: &Config, progress: &Progress) -> Vec<Finding
         Err(failure) => return vec![Finding::failed("pay.vault", failure)],
     };
     let look = Look { config, options, vault };
-    let mut findings = vec![look.paused().await];
+    let mut findings: Vec<Finding> = look.chain().await.into_iter().collect();
+    findings.push(look.paused().await);
     findings.push(look.risk_signer().await);
     for token in look.options.tokens.values() {
         findings.push(look.token(token).await);
@@ -55,6 +60,48 @@ fn finding(subject: &str, found: Result<Finding, Failure>) -> Finding {
 }
 
 impl Look<'_> {
+    /// The endpoints serve the chain that the vault is known on; nothing where none is known yet.
+    async fn chain(&self) -> Option<Finding> {
+        let subject = "pay.chain";
+        let look = async {
+            let Some(identity) = self.identity().await? else { return Ok(None) };
+            let chain = &self.vault.site.chain;
+            let newest = chain.header(BlockTag::Latest).await?.map_or(0, |header| header.block.number);
+            let blocks: Vec<String> = identity.blocks.iter().map(ToString::to_string).collect();
+            Ok(Some(match identity::compare(&**chain, &identity, newest).await? {
+                Known::Same => {
+                    Finding::ok(subject, format!("the vault's chain, by block {}", blocks.join(", ")))
+                }
+                Known::Unknown => Finding::warning(
+                    subject,
+                    format!(
+                        "no endpoint keeps block {}: a chain that began anew would not be noticed",
+                        blocks.join(", ")
+                    ),
+                    "add an endpoint that keeps old headers to `rpc`",
+                ),
+                Known::Other(why) => {
+                    return Err(Failure::coded(Code::FinalityViolated, format_args!("{why}; nothing is signed"))
+                        .hint("correct `rpc`, or, if the chain was replaced on purpose, `windlass pay accept-chain`"));
+                }
+            }))
+        };
+        look.await.unwrap_or_else(|failure| Some(Finding::failed(subject, failure)))
+    }
+
+    /// The known blocks, from a database that is there.
+    async fn identity(&self) -> Result<Option<ChainIdentity>, Failure> {
+        // What is wrong with the database has a finding of its own.
+        let Ok(store) = store::open(&self.config.database, Access::Look).await else { return Ok(None) };
+        let found = async {
+            let ledger = Ledger::new(store.clone(), options::audit_key(self.config)?);
+            Ok(ledger.chain_identity(self.options.vault).await?)
+        };
+        let found = found.await;
+        store.close().await;
+        found
+    }
+
     async fn paused(&self) -> Finding {
         let subject = "pay.vault";
         let look = async {

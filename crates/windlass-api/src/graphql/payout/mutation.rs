@@ -6,8 +6,8 @@
 
 use async_graphql::{Context, ID, Object, Result};
 
-use super::admit;
 use super::node::PayoutNode;
+use super::{admit, asked_key};
 use crate::access::Verb;
 use crate::error::{ApiError, ErrorCode};
 use crate::limits::GRAPHQL_COMMAND_COMPLEXITY;
@@ -27,10 +27,12 @@ impl PayoutMutations {
         #[graphql(desc = "In lower case, or with the capitals of its checksum.")] to: String,
         #[graphql(desc = "In base units of the token, decimal.")] amount: String,
         #[graphql(desc = "The token's symbol, or its address.")] asset: String,
-        #[graphql(desc = "Without one a random key is given.")] idempotency_key: Option<String>,
+        #[graphql(desc = "Or the header Idempotency-Key. Without either a random key is given.")]
+        idempotency_key: Option<String>,
     ) -> Result<Option<PayoutNode>> {
         let admitted = admit(context, Verb::Create).await?;
-        let draft = Draft { to, amount, token: asset, key: idempotency_key };
+        let key = asked_key(context, idempotency_key)?;
+        let draft = Draft { to, amount, token: asset, key };
         let names = Names { prefix: String::new(), token: "asset" };
         let asked = draft.request(&admitted.pay.info, &names)?;
         let created = admitted.create(&[asked]).await?.pop();
@@ -78,11 +80,14 @@ impl PayoutMutations {
         &self,
         context: &Context<'_>,
         id: ID,
-        #[graphql(name = "idempotencyKey", desc = "A new key. Without one a random key is given.")]
+        #[graphql(
+            name = "idempotencyKey",
+            desc = "A new key, or the header Idempotency-Key. Without either a random key is given."
+        )]
         key: Option<String>,
     ) -> Result<Option<PayoutNode>> {
         let admitted = admit(context, Verb::Retry).await?;
-        let key = match key {
+        let key = match asked_key(context, key)? {
             Some(key) => idempotency_key("idempotencyKey", &key)?,
             None => random_key()?,
         };

@@ -82,11 +82,7 @@ async fn create(args: &Args, session: &Session) -> Result<Vec<Created>, Failure>
         None => vec![single(args, session)?],
     };
     if args.dry_run {
-        let mut previews = Vec::with_capacity(asked.len());
-        for request in &asked {
-            previews.push(session.desk.preview(request, &session.actor).await?);
-        }
-        return Ok(previews);
+        return Ok(session.desk.preview_all(&asked, &session.actor).await?);
     }
     Ok(session.desk.create(&asked, &session.actor).await?)
 }

@@ -81,7 +81,7 @@ async fn check(args: &Args, session: &Session) -> Result<(Answer, Amount), Failu
         passes: !matches!(created.advice, RiskVerdict::Refused(_)),
         verdict: verdict(&created.advice),
         approvals_needed: session.desk.needed(&created.payout),
-        is_known_recipient: session.ledger.paid_to(request.vault, request.to).await?.is_some(),
+        is_known_recipient: !session.ledger.paid_to(request.vault, &[request.to]).await?.is_empty(),
         day: day.to_string(),
         held_today: total(0),
         held_today_for_recipient: total(1),

@@ -6,6 +6,7 @@ mod batch;
 mod http;
 mod init;
 mod life;
+mod operator;
 mod rules;
 mod signer;
 mod tampering;
