@@ -85,7 +85,7 @@ async fn insert(tx: &Tx, payouts: &[Payout]) -> Outcome<()> {
     put_rows(tx, what, payouts.len(), INSERT, &[&rows]).await
 }
 
-async fn update(tx: &Tx, payouts: &[Payout]) -> Outcome<()> {
+pub(super) async fn update(tx: &Tx, payouts: &[Payout]) -> Outcome<()> {
     if payouts.len() > 1 {
         let ids: Vec<String> = payouts.iter().map(|payout| payout.id.to_string()).collect();
         tx.query(LOCK, &[&ids]).await?;

@@ -135,7 +135,7 @@ async fn put_payout(tx: &Tx, row: &Payout) -> Outcome<()> {
         ],
     )
     .await?;
-    payout::put(tx, std::slice::from_ref(row)).await
+    payout::update(tx, std::slice::from_ref(row)).await
 }
 
 async fn put_intent(tx: &Tx, row: &Intent) -> Outcome<()> {

@@ -96,7 +96,8 @@ impl Ledger {
             None => {
                 drop(followed);
                 let turn = self.head_turn().await?;
-                followed = self.followed.lock().await;
+                // What was written may have been taken away while another task had the file.
+                followed = self.refresh().await?;
                 turn
             }
         };
