@@ -53,7 +53,10 @@ async fn submit_jobs(ledger: &Ledger, names: &PayNames, work: &OpenWork) -> Stor
         _ => false,
     };
     let waiting: Vec<&Payout> = work.payouts.iter().filter(is_waiting).collect();
-    let known = lanes(ledger, &names.submit, waiting.is_empty()).await?;
+    if waiting.is_empty() {
+        return Ok(0);
+    }
+    let known = lanes(ledger, &names.submit).await?;
     let mut lost = Vec::new();
     for payout in waiting {
         let lane = PayNames::payout_lane(payout.id).map_err(unnamed)?;
@@ -75,7 +78,10 @@ async fn submit_jobs(ledger: &Ledger, names: &PayNames, work: &OpenWork) -> Stor
 
 /// A transaction that is open is to be followed.
 async fn track_jobs(ledger: &Ledger, names: &PayNames, work: &OpenWork) -> StoreResult<usize> {
-    let known = lanes(ledger, &names.track, work.intents.is_empty()).await?;
+    if work.intents.is_empty() {
+        return Ok(0);
+    }
+    let known = lanes(ledger, &names.track).await?;
     let mut jobs = Vec::new();
     for intent in &work.intents {
         let lane = PayNames::intent_lane(*intent).map_err(unnamed)?;
@@ -105,19 +111,18 @@ async fn enqueue(ledger: &Ledger, jobs: Vec<NewJob>) -> StoreResult<usize> {
 }
 
 /// The lanes of a queue that have a job.
-async fn lanes(ledger: &Ledger, queue: &Queue, is_unneeded: bool) -> StoreResult<BTreeSet<LaneKey>> {
+async fn lanes(ledger: &Ledger, queue: &Queue) -> StoreResult<BTreeSet<LaneKey>> {
     let mut lanes = BTreeSet::new();
     let mut filter = JobFilter { queue: Some(queue.clone()), limit: MAX_LISTED_JOBS, ..JobFilter::default() };
-    while !is_unneeded {
+    loop {
         let jobs = ledger.store().list_jobs(&filter).await?;
         filter.after = jobs.last().map(|job| job.id);
         let is_last = jobs.len() < MAX_LISTED_JOBS as usize;
         lanes.extend(jobs.into_iter().map(|job| job.key));
         if is_last {
-            break;
+            return Ok(lanes);
         }
     }
-    Ok(lanes)
 }
 
 fn unnamed(error: NameError) -> StoreError {

@@ -52,6 +52,7 @@ fn pages_name_the_confirmation_that_a_command_wants() {
     let mut named = 0;
     for code in codes {
         let page = folder.run(&["explain", code]).stdout;
+        let (_, page) = page.split_once("What to do").unwrap_or_else(|| panic!("{code}: {page}"));
         for command in confirmed {
             if page.contains(&format!("windlass {command}")) {
                 assert!(page.contains("--yes"), "{code} names `windlass {command}` without --yes");

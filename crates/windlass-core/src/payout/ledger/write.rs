@@ -49,6 +49,7 @@ pub enum PayWrite {
 
 /// A row that is put in the place of one that was refused.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "it is boxed wherever it is kept")]
 pub enum ReplacedRow {
     /// A payout.
     Payout(Payout),

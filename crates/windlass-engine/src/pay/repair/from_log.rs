@@ -35,6 +35,70 @@ struct Moved {
     inclusion: Option<Inclusion>,
 }
 
+/// What the entries of a payout say, put together.
+struct History {
+    created_by: String,
+    /// The last change of its state.
+    last: Told,
+    changed_at: Timestamp,
+    submitted_at: Option<Timestamp>,
+    confirmed_at: Option<Timestamp>,
+    /// Its payment was final, and the chain has lost it.
+    is_lost: bool,
+    /// Where its payment is since a reorg below finality.
+    moved_to: Option<Inclusion>,
+}
+
+impl History {
+    /// Nothing where the entries do not say all of it.
+    fn of(entries: &[AuditRow]) -> Option<Self> {
+        let (mut created_by, mut last) = (None, None);
+        let (mut submitted_at, mut confirmed_at) = (None, None);
+        let (mut is_lost, mut moved_to) = (false, None);
+        for row in entries {
+            let AuditRow { at, entry, .. } = row;
+            match &*entry.action {
+                "payout.payment_lost" => is_lost = true,
+                "payout.payment_moved" => {
+                    is_lost = false;
+                    moved_to = serde_json::from_str::<Moved>(&entry.detail).ok()?.inclusion;
+                }
+                action if is_state_action(action) => {
+                    let told = Told::read(&entry.detail)?;
+                    match told.state {
+                        PayoutState::PendingRisk => created_by = Some(entry.actor.clone()),
+                        PayoutState::Submitted => submitted_at = submitted_at.or(Some(*at)),
+                        PayoutState::Confirmed => confirmed_at = Some(*at),
+                        _ => {}
+                    }
+                    (is_lost, moved_to) = (false, None);
+                    last = Some((told, *at));
+                }
+                _ => {}
+            }
+        }
+        let (last, changed_at) = last?;
+        Some(Self {
+            created_by: created_by?,
+            last,
+            changed_at,
+            submitted_at,
+            confirmed_at,
+            is_lost,
+            moved_to,
+        })
+    }
+}
+
+impl Told {
+    /// An entry of an older version does not say whether the payout is a retry: then not all is known.
+    fn read(detail: &str) -> Option<Self> {
+        let value: serde_json::Value = serde_json::from_str(detail).ok()?;
+        value.get("retry_of")?;
+        serde_json::from_value(value).ok()
+    }
+}
+
 /// The payout of which these are the entries, one version on from what the log names; nothing where
 /// they do not say all of it.
 pub(super) fn payout(
@@ -43,23 +107,8 @@ pub(super) fn payout(
     named: NamedVersion,
     now: Timestamp,
 ) -> Option<Payout> {
-    let changes = entries.iter().filter(|row| is_state_action(&row.entry.action));
-    let (mut submitted_at, mut confirmed_at) = (None, None);
-    let (mut created_by, mut last): (Option<&str>, Option<(Told, Timestamp)>) = (None, None);
-    for row in changes {
-        // An entry of an older version does not say whether it is a retry.
-        let value: serde_json::Value = serde_json::from_str(&row.entry.detail).ok()?;
-        value.get("retry_of")?;
-        let told: Told = serde_json::from_value(value).ok()?;
-        match told.state {
-            PayoutState::PendingRisk => created_by = Some(&row.entry.actor),
-            PayoutState::Submitted => submitted_at = submitted_at.or(Some(row.at)),
-            PayoutState::Confirmed => confirmed_at = Some(row.at),
-            _ => {}
-        }
-        last = Some((told, row.at));
-    }
-    let (told, changed_at) = last?;
+    let history = History::of(entries)?;
+    let (told, changed_at) = (history.last, history.changed_at);
     let request = PayoutRequest {
         vault: VaultRef { chain: told.chain, address: told.vault },
         token: told.token,
@@ -71,18 +120,7 @@ pub(super) fn payout(
     let was_submitted =
         matches!(state, PayoutState::Submitted | PayoutState::Confirmed | PayoutState::Failed);
     let is_confirmed = state == PayoutState::Confirmed;
-    let is_lost = entries.iter().rev().find_map(|row| match &*row.entry.action {
-        "payout.payment_lost" => Some(true),
-        "payout.payment_moved" => Some(false),
-        action if is_state_action(action) => Some(false),
-        _ => None,
-    });
-    let is_lost = is_confirmed && is_lost == Some(true);
-    let moved = entries.iter().rev().find(|row| row.entry.action == "payout.payment_moved");
-    let moved = moved
-        .filter(|row| row.at >= changed_at)
-        .and_then(|row| serde_json::from_str::<Moved>(&row.entry.detail).ok()?.inclusion);
-    let new = Payout::new(id, request, created_by?, id.created_at());
+    let is_lost = is_confirmed && history.is_lost;
     Some(Payout {
         version: named.version + 1,
         retry_of: told.retry_of,
@@ -92,12 +130,12 @@ pub(super) fn payout(
         hold: is_lost.then(|| Hold { reason: lost_reason(id), until: None }),
         budget_day: state.holds_budget().then(|| told.budget_day.unwrap_or(UtcDay::of(changed_at))),
         intent: told.intent,
-        inclusion: moved.or(told.inclusion),
-        submitted_at: submitted_at.or(Some(changed_at)).filter(|_| was_submitted),
-        confirmed_at: confirmed_at.filter(|_| is_confirmed),
+        inclusion: history.moved_to.or(told.inclusion),
+        submitted_at: history.submitted_at.or(Some(changed_at)).filter(|_| was_submitted),
+        confirmed_at: history.confirmed_at.filter(|_| is_confirmed),
         finalized_at: (is_confirmed && (is_lost || !named.is_open)).then_some(changed_at),
         mac: B256::ZERO,
-        ..new
+        ..Payout::new(id, request, history.created_by, id.created_at())
     })
 }
 
