@@ -105,7 +105,7 @@ fn reasons(body: &str) -> String {
     if lines.is_empty() { "  ready\n".to_owned() } else { lines }
 }
 
-/// Addresses, hashes, ids and amounts of gas differ from run to run.
+/// Addresses, hashes, ids, blocks and amounts of gas differ from run to run.
 fn masked(text: &str) -> String {
     let word = |word: &str| -> String {
         let plain = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
@@ -123,7 +123,10 @@ fn masked(text: &str) -> String {
             _ => word.to_owned(),
         }
     };
-    let line = |line: &str| line.split(' ').map(word).collect::<Vec<_>>().join(" ");
+    let line = |line: &str| {
+        let words: Vec<String> = line.split(' ').map(word).collect();
+        crate::binary::hide_numbers(&words.join(" "), "block ")
+    };
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
