@@ -17,7 +17,8 @@ package_arguments() {
 # that nothing is built twice.
 feature_arguments() {
   case " $PACKAGES " in
-    '  ' | *' windlass-chain '*) printf '%s\n' --features windlass-chain/aws-kms ;;
+    '  ' | *' windlass '*) printf '%s\n' --features windlass/full ;;
+    *' windlass-chain '*) printf '%s\n' --features windlass-chain/aws-kms ;;
   esac
 }
 

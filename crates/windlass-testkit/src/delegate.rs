@@ -40,7 +40,7 @@ macro_rules! delegate_payouts {
                 async fn count_payouts(&self) -> StoreResult<Vec<(PayoutState, u64)>> {
                     $crate::delegate_payouts!(@ask self.$field, count_payouts() $(, self.$through)?)
                 }
-                async fn paid_to(&self, vault: VaultRef, to: Address) -> StoreResult<Option<Payout>> {
+                async fn paid_to(&self, vault: VaultRef, to: &[Address]) -> StoreResult<Vec<Payout>> {
                     $crate::delegate_payouts!(@ask self.$field, paid_to(vault, to) $(, self.$through)?)
                 }
                 async fn open_total(&self, vault: VaultRef, token: Address) -> StoreResult<U256> {

@@ -295,7 +295,8 @@ impl Payouts for ModelStore {
         self.with(|model, _| model.ledger().count_payouts())
     }
 
-    async fn paid_to(&self, vault: VaultRef, to: Address) -> StoreResult<Option<Payout>> {
+    async fn paid_to(&self, vault: VaultRef, to: &[Address]) -> StoreResult<Vec<Payout>> {
+        check_many(to.len())?;
         self.with(|model, _| model.ledger().paid_to(vault, to))
     }
 

@@ -35,11 +35,12 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use serde_json::{Map, Value};
 
-use self::payout::Asker;
+use self::payout::{Asker, HeaderKey};
 pub(crate) use self::schema::SchemaSource;
 use crate::access::Gate;
 use crate::error::{ApiError, ApiResult, ErrorBody, ErrorCode, default_retry_after_s};
 use crate::limits::{MAX_BODY_BYTES, MAX_GRAPHQL_NESTING};
+use crate::payouts::header_key;
 use crate::state::ApiState;
 
 const CONSOLE: &str = include_str!("console.html");
@@ -49,6 +50,8 @@ const CONSOLE_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; st
 
 /// Answers a GraphQL query, or does what a mutation says.
 #[utoipa::path(post, path = "/graphql", tag = "graphql",
+    params(("Idempotency-Key" = Option<String>, Header,
+        description = "the key of the one payout that a mutation asks for, instead of its argument `idempotencyKey`")),
     request_body(content = Object, description = "`query`, and `variables` and `operationName` if needed"),
     responses(
         (status = 200, description = "`data`, or `errors` with codes, or both", body = Object),
@@ -92,7 +95,7 @@ async fn answer(
     is_mutation: bool,
 ) -> ApiResult<Response> {
     let schema = state.schema.current().await?;
-    let asker = Asker::new(Gate::new(state.pay.as_ref(), headers));
+    let asker = Asker::new(Gate::new(state.pay.as_ref(), headers), HeaderKey::new(header_key(headers)));
     Ok(tell::told(schema.execute(request.data(asker)).await, is_mutation))
 }
 

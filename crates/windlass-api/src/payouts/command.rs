@@ -15,6 +15,11 @@ impl Admitted {
         counted(Verb::Create, self.pay.desk.create(asked, &self.actor).await)
     }
 
+    /// What would become of requests.
+    pub(crate) async fn preview_all(&self, asked: &[PayoutRequest]) -> ApiResult<Vec<Created>> {
+        Ok(self.pay.desk.preview_all(asked, &self.actor).await?)
+    }
+
     /// What would become of a request.
     pub(crate) async fn preview(&self, asked: &NewPayout) -> ApiResult<Created> {
         Ok(self.pay.desk.preview(asked, &self.actor).await?)

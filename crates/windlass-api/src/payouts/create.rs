@@ -101,7 +101,7 @@ pub(crate) async fn create(
     let (drafts, is_list) = Fields::read(request).await?.drafts()?;
     let asked = requests(&admitted, with_header(drafts, is_list, &headers)?, is_list)?;
     let created =
-        if is_dry_run { previews(&admitted, &asked).await? } else { admitted.create(&asked).await? };
+        if is_dry_run { admitted.preview_all(&asked).await? } else { admitted.create(&asked).await? };
     Ok(answer(&admitted, created, is_list, is_dry_run))
 }
 
@@ -134,14 +134,6 @@ fn requests(admitted: &Admitted, drafts: Vec<Draft>, is_list: bool) -> ApiResult
         requests.push(new);
     }
     Ok(requests)
-}
-
-async fn previews(admitted: &Admitted, asked: &[NewPayout]) -> ApiResult<Vec<Created>> {
-    let mut previews = Vec::with_capacity(asked.len());
-    for request in asked {
-        previews.push(admitted.preview(request).await?);
-    }
-    Ok(previews)
 }
 
 fn answer(

@@ -35,6 +35,7 @@ use utoipa_axum::routes;
 
 pub use self::pay::PayoutParts;
 pub(crate) use self::pay::{Pay, not_configured};
+pub(crate) use self::sent::{header_key, one_key};
 use crate::state::ApiState;
 
 /// Every path about payouts but the one that takes many of them at once.

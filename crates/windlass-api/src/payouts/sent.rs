@@ -175,17 +175,18 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// The key of a payout, in the body or in the header, but not one here and another there.
-pub(super) fn one_key(in_body: Option<String>, in_header: Option<String>) -> ApiResult<Option<String>> {
+pub(crate) fn one_key(in_body: Option<String>, in_header: Option<String>) -> ApiResult<Option<String>> {
     match (in_body, in_header) {
-        (Some(body), Some(header)) if body != header => {
-            Err(invalid_field("Idempotency-Key", "it differs from the field `idempotencyKey`"))
-        }
+        (Some(body), Some(header)) if body != header => Err(invalid_field(
+            "Idempotency-Key",
+            "it differs from `idempotencyKey`: give one of them, or both alike",
+        )),
         (in_body, in_header) => Ok(in_body.or(in_header)),
     }
 }
 
 /// The key in the header `Idempotency-Key`, if there is one.
-pub(super) fn header_key(headers: &HeaderMap) -> ApiResult<Option<String>> {
+pub(crate) fn header_key(headers: &HeaderMap) -> ApiResult<Option<String>> {
     let mut given = headers.get_all("idempotency-key").iter();
     match (given.next(), given.next()) {
         (None, _) => Ok(None),

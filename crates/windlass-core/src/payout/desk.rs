@@ -131,8 +131,14 @@ pub trait PayoutDesk: Send + Sync {
     /// Asks for payouts, for all or for none. A key that was used for the same is the same payout.
     async fn create(&self, new: &[NewPayout], by: &str) -> Result<Vec<Created>, DeskError>;
 
+    /// What would become of requests, without asking for them, in their order.
+    async fn preview_all(&self, new: &[NewPayout], by: &str) -> Result<Vec<Created>, DeskError>;
+
     /// What would become of a request, without asking for it.
-    async fn preview(&self, new: &NewPayout, by: &str) -> Result<Created, DeskError>;
+    async fn preview(&self, new: &NewPayout, by: &str) -> Result<Created, DeskError> {
+        let created = self.preview_all(std::slice::from_ref(new), by).await?.pop();
+        created.ok_or_else(|| StoreError::Other("a request was not previewed".to_owned()).into())
+    }
 
     /// How many have to approve a payout.
     fn needed(&self, payout: &Payout) -> u32;

@@ -158,6 +158,11 @@ impl PayoutId {
         Self(bits)
     }
 
+    /// The instant that it begins with.
+    pub const fn created_at(self) -> Timestamp {
+        Timestamp::from_ms((self.0 >> 80) as i64)
+    }
+
     /// The least id of an instant: every payout that was created before it has a lower one.
     pub const fn first_at(at: Timestamp) -> Self {
         Self::new(at, 0)

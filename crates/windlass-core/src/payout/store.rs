@@ -82,8 +82,9 @@ pub trait Payouts: Send + Sync {
     /// How many payouts stand where, in the order of states; none where there are none.
     async fn count_payouts(&self) -> StoreResult<Vec<(PayoutState, u64)>>;
 
-    /// A confirmed payout of a vault to somebody, whichever, if there is one.
-    async fn paid_to(&self, vault: VaultRef, to: Address) -> StoreResult<Option<Payout>>;
+    /// For each of these recipients that has one a confirmed payout of a vault, whichever, by
+    /// recipient. At most [`MAX_PAYOUT_PAGE`].
+    async fn paid_to(&self, vault: VaultRef, to: &[Address]) -> StoreResult<Vec<Payout>>;
 
     /// How much of a token is submitted and not in a block yet, as far as is stored.
     async fn open_total(&self, vault: VaultRef, token: Address) -> StoreResult<U256>;

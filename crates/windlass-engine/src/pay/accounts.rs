@@ -34,6 +34,8 @@ pub enum Blocked {
     },
     /// Transactions that were not sent from here are not final yet.
     ForeignTransactions(u64),
+    /// The endpoints serve another chain than the one that the vault is known on.
+    OtherChain(String),
 }
 
 /// What is known of an account.
@@ -57,6 +59,7 @@ impl AccountStatus {
                     "account {account} has {count} transactions that were not sent from here and are not final"
                 )
             }
+            Blocked::OtherChain(why) => why.clone(),
             Blocked::ShortOfGas { .. } => match &self.gas {
                 Some(gas) => format!("account {account} {gas}: send it more"),
                 None => format!("account {account} cannot pay for gas: send it more of the chain's coin"),
@@ -113,6 +116,26 @@ impl Accounts {
         self.change(account, |status| status.blocked = Some(blocked));
     }
 
+    /// The endpoints serve another chain, or the right one again.
+    pub(super) fn set_other_chain(&self, other: Option<&str>) {
+        let mut statuses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for status in statuses.values_mut() {
+            match (&status.blocked, other) {
+                (_, Some(why)) => status.blocked = Some(Blocked::OtherChain(why.to_owned())),
+                (Some(Blocked::OtherChain(_)), None) => status.blocked = None,
+                _ => {}
+            }
+        }
+    }
+
+    /// Why the chain is another one than that of the vault, if it is.
+    pub fn other_chain(&self) -> Option<String> {
+        self.all().into_values().find_map(|status| match status.blocked {
+            Some(Blocked::OtherChain(why)) => Some(why),
+            _ => None,
+        })
+    }
+
     /// The account cannot pay for its next transaction.
     pub(super) fn short_of_gas(&self, account: Address, gas: u64, balance: GasBalance) {
         if !matches!(self.get(account).blocked, Some(Blocked::ShortOfGas { .. })) {
@@ -149,7 +172,10 @@ impl Accounts {
             .iter()
             .map(|(account, status)| status.reason(*account).filter(|_| status.is_ours))
             .collect();
-        reasons.filter(|reasons| !reasons.is_empty()).map(|reasons| reasons.join("; "))
+        let mut reasons = reasons.filter(|reasons| !reasons.is_empty())?;
+        // The chain is the same for all of them.
+        reasons.dedup();
+        Some(reasons.join("; "))
     }
 }
 
@@ -172,6 +198,7 @@ impl AccountWatcher {
     /// Asks once. Whether every account has enough.
     pub async fn step(&self) -> Result<bool, PayError> {
         let payer = &self.payer;
+        payer.watch_chain().await?;
         let max_fee = payer.chain.gas_fees().await?.max_fee;
         let mut all_enough = true;
         for account in payer.signers().iter().map(|signer| signer.address()) {

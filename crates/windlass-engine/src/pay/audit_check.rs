@@ -4,20 +4,43 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use windlass_core::chain::B256;
-use windlass_core::error::StoreResult;
-use windlass_core::payout::audit::{AuditFault, AuditHead, AuditKey};
-use windlass_core::payout::ledger::{Forgery, ForgeryKind, LedgerRow, RowId};
-use windlass_core::payout::request::PayoutId;
+use windlass_core::error::{StoreError, StoreResult};
+use windlass_core::payout::audit::{AuditFault, AuditHead, AuditKey, AuditRow};
+use windlass_core::payout::ledger::{ChainIdentity, Forgery, ForgeryKind, LedgerRow, RowId, RowVersion};
+use windlass_core::payout::request::{PayoutId, VaultRef};
 use windlass_core::payout::store::{AuditQuery, MAX_PAYOUT_PAGE, PayoutQuery};
 use windlass_core::store::Store;
 
 /// The log is whole; this is what it names.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct NamedRows {
     /// The log's end.
     pub head: AuditHead,
     /// The newest version of every row.
-    rows: BTreeMap<RowId, (i64, B256)>,
+    rows: BTreeMap<RowId, NamedVersion>,
+}
+
+/// The newest version of a row that the log names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NamedVersion {
+    /// Its version.
+    pub version: i64,
+    /// Its code.
+    pub mac: B256,
+    /// Whether a later version may follow.
+    pub is_open: bool,
+}
+
+impl NamedRows {
+    /// The newest version of a row, if the log names one.
+    pub fn get(&self, row: &RowId) -> Option<NamedVersion> {
+        self.rows.get(row).copied()
+    }
+
+    /// Every row of which the log names a version.
+    pub fn rows(&self) -> impl Iterator<Item = &RowId> {
+        self.rows.keys()
+    }
 }
 
 /// What came of comparing the tables with the log.
@@ -34,6 +57,16 @@ pub async fn follow(
     store: &Arc<dyn Store>,
     key: &AuditKey,
     published: Option<AuditHead>,
+) -> StoreResult<Result<NamedRows, AuditFault>> {
+    follow_with(store, key, published, |_| {}).await
+}
+
+/// The same, with a look at each entry once it is known to be as it was written.
+pub async fn follow_with(
+    store: &Arc<dyn Store>,
+    key: &AuditKey,
+    published: Option<AuditHead>,
+    mut look: impl FnMut(&AuditRow) + Send,
 ) -> StoreResult<Result<NamedRows, AuditFault>> {
     // Read first: what is written meanwhile comes behind it.
     let end = store.audit_head().await?;
@@ -56,8 +89,11 @@ pub async fn follow(
             });
             match versions {
                 Ok(versions) => {
-                    let versions = versions.into_iter();
-                    named.rows.extend(versions.map(|version| (version.row, (version.version, version.mac))));
+                    look(row);
+                    named.rows.extend(versions.into_iter().map(|named| {
+                        let RowVersion { row, version, mac, is_open } = named;
+                        (row, NamedVersion { version, mac, is_open })
+                    }));
                 }
                 Err(fault) => return Ok(Err(fault)),
             }
@@ -100,6 +136,12 @@ pub async fn compare(store: &Arc<dyn Store>, key: &AuditKey, named: NamedRows) -
         after = Some(last.key);
         budgets.iter().for_each(|budget| compared.take(budget));
     }
+    for vault in compared.vaults() {
+        let key = ChainIdentity::state_key(vault).map_err(|error| StoreError::Invalid(error.to_string()))?;
+        let kept = store.state(&key).await?;
+        let kept: Option<ChainIdentity> = kept.and_then(|text| serde_json::from_str(&text).ok());
+        kept.iter().for_each(|identity| compared.take(identity));
+    }
     store.list_signers().await?.iter().for_each(|signer| compared.take(signer));
     store.list_api_keys().await?.iter().for_each(|key| compared.take(key));
     let removed = compared.named.into_keys().map(|row| Forgery { row, kind: ForgeryKind::Removed });
@@ -110,21 +152,30 @@ pub async fn compare(store: &Arc<dyn Store>, key: &AuditKey, named: NamedRows) -
 struct Compared<'a> {
     key: &'a AuditKey,
     /// What was not met yet.
-    named: BTreeMap<RowId, (i64, B256)>,
+    named: BTreeMap<RowId, NamedVersion>,
     rows: u64,
     forgeries: Vec<Forgery>,
 }
 
 impl Compared<'_> {
+    /// Vaults whose chain the log names known blocks of.
+    fn vaults(&self) -> Vec<VaultRef> {
+        let vault = |row: &RowId| match row {
+            RowId::ChainIdentity(vault) => Some(*vault),
+            _ => None,
+        };
+        self.named.keys().filter_map(vault).collect()
+    }
+
     fn take<T: LedgerRow>(&mut self, row: &T) {
         self.rows += 1;
         let id = row.row_id();
         let named = self.named.remove(&id);
         let kind = match named {
             _ if !self.key.is_authentic(row) => ForgeryKind::Altered,
-            Some((version, mac)) if (version, mac) == (row.version(), row.mac()) => return,
+            Some(named) if (named.version, named.mac) == (row.version(), row.mac()) => return,
             // It was written after the log was followed.
-            Some((version, _)) if version < row.version() => return,
+            Some(named) if named.version < row.version() => return,
             Some(_) => ForgeryKind::Old,
             None => ForgeryKind::Unnamed,
         };

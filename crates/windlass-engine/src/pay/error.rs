@@ -36,6 +36,9 @@ pub enum PayError {
     /// A name that cannot be one.
     #[error(transparent)]
     Name(#[from] NameError),
+    /// The endpoints serve another chain of the same id than the one that the vault is known on.
+    #[error("{0}")]
+    OtherChain(String),
     /// Something stored that no loop has written.
     #[error("what is stored of {what} makes no sense: {reason}")]
     Strange {
@@ -62,6 +65,7 @@ impl PayError {
         match self {
             Self::Store(error) => error.code(),
             Self::Chain(error) => error.kind.code(),
+            Self::OtherChain(_) => Code::FinalityViolated,
             _ => Code::DatabaseFailed,
         }
     }

@@ -1,6 +1,6 @@
 //! Compares the ledger with the audit log while nobody asks for anything: a row that was
 //! inserted, altered, put back or removed is reported within a minute, also where nothing is
-//! about to be paid.
+//! about to be paid. Jobs that somebody deleted are made again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,11 +8,12 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use windlass_core::error::{RetryAdvice, StoreError, StoreResult};
 use windlass_core::payout::ledger::{BudgetKey, IntentId, RowId};
-use windlass_core::payout::request::PayoutId;
+use windlass_core::payout::request::{PayoutId, VaultRef};
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery, Payouts};
 
 use super::ledger::Ledger;
+use super::missing_jobs::{self, OpenWork};
 use crate::pace::{Paced, step_until};
 
 /// How often everything is compared.
@@ -48,8 +49,9 @@ impl LedgerCheck {
             RowId::Payout(id) => Some(*id),
             _ => None,
         });
+        let mut work = OpenWork::default();
         for ids in payouts.chunks(page) {
-            self.ledger.check_payouts(ids).await?;
+            work.payouts.extend(self.ledger.check_payouts(ids).await?.rows);
             self.ledger.approvals(ids).await?;
         }
         let budgets: Vec<BudgetKey> = select(&open, |row| match row {
@@ -63,14 +65,24 @@ impl LedgerCheck {
             RowId::Intent(id) => Some(*id),
             _ => None,
         });
-        for id in intents {
-            passing(self.ledger.attempts(id).await)?;
+        for id in &intents {
+            passing(self.ledger.attempts(*id).await)?;
+        }
+        let vaults: Vec<VaultRef> = select(&open, |row| match row {
+            RowId::ChainIdentity(vault) => Some(*vault),
+            _ => None,
+        });
+        for vault in vaults {
+            passing(self.ledger.chain_identity(vault).await)?;
         }
         self.ledger.list_signers().await?;
         self.ledger.list_api_keys().await?;
         for state in OPEN_STATES {
             self.list(state).await?;
         }
+        work.intents = intents.into_iter().collect();
+        missing_jobs::restore(&self.ledger, work).await?;
+        self.ledger.forget_removed().await?;
         self.ledger.checkpoint().await?;
         Ok(())
     }

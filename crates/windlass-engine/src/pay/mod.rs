@@ -12,6 +12,7 @@
 //! | [`error`] | why a step did not come to its end |
 //! | [`desk`] | asking, approving, rejecting, trying again |
 //! | [`payer`] | what submitter and tracker stand on |
+//! | [`identity`] | whether the endpoints serve the chain that the vault is known on |
 //! | [`accounts`] | what each account can do, and what it has for gas |
 //! | [`submit`] | from approved to signed, stored and sent |
 //! | [`track`] | from sent to final |
@@ -20,12 +21,15 @@
 //! | [`ledger`] | what is kept, each row verified before it is used |
 //! | [`ledger_check`] | comparing all of it with the audit log, once a minute |
 //! | [`audit_check`] | the whole audit log, and every table against it |
+//! | [`repair`] | an operator has rows put right that were refused |
 //! | [`head_file`] | the end of the audit log, kept outside the database |
 //! | [`keyring`] | keys of the API, made and revoked |
 //! | [`resume`] | an account that was halted signs again |
 //! | [`publish`] | the end of the audit log, told once a day |
 //! | [`counted`] | what is counted |
+//! | [`counts`] | how many payouts stand where |
 //! | `approvals` | which approvals count |
+//! | `missing_jobs` | jobs that somebody deleted, made again |
 //! | `page` | one commit: rows, messages and audit entries together |
 //! | `vault` | questions to the vault |
 
@@ -33,18 +37,22 @@ pub mod accounts;
 mod approvals;
 pub mod audit_check;
 pub mod counted;
+pub mod counts;
 pub mod desk;
 pub mod error;
 pub mod head_file;
+pub mod identity;
 pub mod keyring;
 pub mod ledger;
 pub mod ledger_check;
+mod missing_jobs;
 pub mod names;
 pub mod options;
 mod page;
 pub mod payer;
 pub mod publish;
 pub mod reconcile;
+pub mod repair;
 pub mod resend;
 pub mod resume;
 pub mod submit;

@@ -91,7 +91,11 @@ impl Page {
                 topic: action.to_owned(),
                 payload: told.to_string(),
             });
-            self.note(action, after.id, told);
+            let mut detail = told;
+            if let Some(before) = before {
+                detail["from"] = json!(before.state);
+            }
+            self.note(action, after.id, detail);
         } else if before.and_then(|before| before.hold.as_ref()) != after.hold.as_ref() {
             match &after.hold {
                 Some(Hold { reason, until }) => {
@@ -228,6 +232,11 @@ impl Page {
     }
 }
 
+/// Whether an entry of the log says that a payout came to another state.
+pub(super) fn is_state_action(action: &str) -> bool {
+    PayoutState::ALL.into_iter().any(|state| state_action(state) == action)
+}
+
 const fn state_action(state: PayoutState) -> &'static str {
     match state {
         PayoutState::PendingRisk => "payout.created",
@@ -254,6 +263,8 @@ fn view(payout: &Payout) -> Value {
         "key": request.key,
         "request_id": request.request_id(),
         "reason": payout.reason,
+        "retry_of": payout.retry_of,
+        "budget_day": payout.budget_day,
         "intent": payout.intent,
         "inclusion": payout.inclusion,
     })

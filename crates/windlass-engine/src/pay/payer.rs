@@ -16,6 +16,7 @@ use windlass_core::store::Store;
 
 use super::accounts::Accounts;
 use super::error::PayError;
+use super::identity::IdentityCheck;
 use super::ledger::Ledger;
 use super::names::PayNames;
 use super::options::{Confirmation, PayOptions};
@@ -37,6 +38,8 @@ pub struct Payer {
     pub(super) accounts: Arc<Accounts>,
     /// What came of comparing store and vault, once this process has done so.
     pub(super) reconciled: Mutex<Option<Reconciled>>,
+    /// Whether the endpoints serve the chain that the vault is known on.
+    pub(super) identity: Mutex<IdentityCheck>,
 }
 
 /// What a payer is made of.
@@ -85,6 +88,7 @@ impl Payer {
             clerk,
             accounts,
             reconciled: Mutex::new(None),
+            identity: Mutex::default(),
         }))
     }
 
@@ -133,8 +137,16 @@ impl Payer {
         Ok(())
     }
 
-    /// Looks at the chain.
+    /// Looks at the chain. [`PayError::OtherChain`] where it is not the one that the vault is known
+    /// on: nothing is decided by what that one says.
     pub(super) async fn sight(&self) -> Result<Sight, PayError> {
+        let sight = self.sight_unchecked().await?;
+        self.check_identity(&sight).await?;
+        Ok(sight)
+    }
+
+    /// Looks at whatever chain the endpoints serve.
+    pub(super) async fn sight_unchecked(&self) -> Result<Sight, PayError> {
         let latest = self.known_header(BlockTag::Latest).await?;
         let last_final = match self.options.finality {
             Finality::Finalized => self.known_header(BlockTag::Finalized).await?.number,

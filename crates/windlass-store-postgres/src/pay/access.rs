@@ -11,7 +11,7 @@ use crate::row::{get, hash, name, timestamp};
 use crate::tx::Tx;
 
 const INSERT: &str = "INSERT INTO api_key (name, version, role, hash, created_at_ms, revoked_at_ms, mac) \
-     VALUES ($1, 1, $2, $3, $4, $5, $6)";
+     VALUES ($1, $2, $3, $4, $5, $6, $7)";
 const UPDATE: &str =
     "UPDATE api_key SET version = $2, revoked_at_ms = $3, mac = $4 WHERE name = $1 AND version + 1 = $2";
 
@@ -22,9 +22,23 @@ pub(super) async fn put(tx: &Tx, key: &ApiKey) -> Outcome<()> {
     if key.version > 1 {
         return put_rows(tx, what, 1, UPDATE, &[&key.name, &key.version, &revoked, &mac]).await;
     }
-    let (role, hash) = (key.role.as_str(), key.hash);
-    let params: [crate::tx::Param<'_>; 6] =
-        [&key.name, &role, &hash.as_slice(), &key.created_at.as_ms(), &revoked, &mac];
+    insert(tx, key).await
+}
+
+/// Makes a key at whatever version it has.
+pub(super) async fn insert(tx: &Tx, key: &ApiKey) -> Outcome<()> {
+    let what = || format!("API key {}", key.name);
+    let revoked = key.revoked_at.map(|at| at.as_ms());
+    let (role, hash, mac) = (key.role.as_str(), key.hash, key.mac);
+    let params: [crate::tx::Param<'_>; 7] = [
+        &key.name,
+        &key.version,
+        &role,
+        &hash.as_slice(),
+        &key.created_at.as_ms(),
+        &revoked,
+        &mac.as_slice(),
+    ];
     put_rows(tx, what, 1, INSERT, &params).await
 }
 

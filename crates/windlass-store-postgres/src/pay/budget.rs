@@ -21,26 +21,35 @@ pub(super) async fn put(tx: &Tx, budgets: &[Budget]) -> Outcome<()> {
     let mut sorted: Vec<&Budget> = budgets.iter().collect();
     sorted.sort_by_key(|budget| (budget.key, budget.version));
     for budget in sorted {
-        let key = &budget.key;
-        put_rows(
-            tx,
-            || format!("the budget of {} for {}", key.day, key.token),
-            1,
-            if budget.version == 1 { INSERT } else { UPDATE },
-            &[
-                &key.vault.chain.as_i64(),
-                &key.vault.address.as_slice(),
-                &key.token.as_slice(),
-                &key.day.0,
-                &recipient(key),
-                &budget.version,
-                &budget.total.to_string(),
-                &budget.mac.as_slice(),
-            ],
-        )
-        .await?;
+        write(tx, budget, if budget.version == 1 { INSERT } else { UPDATE }).await?;
     }
     Ok(())
+}
+
+/// Makes a sum at whatever version it has.
+pub(super) async fn insert(tx: &Tx, budget: &Budget) -> Outcome<()> {
+    write(tx, budget, INSERT).await
+}
+
+async fn write(tx: &Tx, budget: &Budget, sql: &str) -> Outcome<()> {
+    let key = &budget.key;
+    put_rows(
+        tx,
+        || format!("the budget of {} for {}", key.day, key.token),
+        1,
+        sql,
+        &[
+            &key.vault.chain.as_i64(),
+            &key.vault.address.as_slice(),
+            &key.token.as_slice(),
+            &key.day.0,
+            &recipient(key),
+            &budget.version,
+            &budget.total.to_string(),
+            &budget.mac.as_slice(),
+        ],
+    )
+    .await
 }
 
 pub(super) async fn find(tx: &Tx, keys: &[BudgetKey]) -> Outcome<Vec<Budget>> {
@@ -87,6 +96,6 @@ pub(super) async fn list(tx: &Tx, after: Option<BudgetKey>, limit: u32) -> Outco
 }
 
 /// Nobody in particular is an empty recipient.
-fn recipient(key: &BudgetKey) -> &[u8] {
+pub(super) fn recipient(key: &BudgetKey) -> &[u8] {
     key.to.as_ref().map_or(&[], |to| to.as_slice())
 }

@@ -10,6 +10,7 @@ mod audit;
 mod budget;
 mod intent;
 mod payout;
+mod replace;
 mod signer;
 mod value;
 
@@ -40,6 +41,8 @@ pub(crate) async fn write(tx: &Tx, write: &PayWrite) -> Outcome<Written> {
         PayWrite::Attempts(attempts) => intent::put_attempts(tx, attempts).await?,
         PayWrite::Signer(signer) => signer::put(tx, signer).await?,
         PayWrite::ApiKey(key) => access::put(tx, key).await?,
+        PayWrite::Replace(row) => replace::replace(tx, row).await?,
+        PayWrite::Remove(row) => replace::remove(tx, row).await?,
         PayWrite::Audit { key, entries, followed } => audit::append(tx, key, entries, *followed).await?,
         PayWrite::OpenTotalLimit(limit) => payout::check_open_total(tx, limit).await?,
     }
@@ -108,8 +111,9 @@ impl Payouts for PostgresStore {
         self.read(&(), |tx, ()| Box::pin(payout::count(tx))).await
     }
 
-    async fn paid_to(&self, vault: VaultRef, to: Address) -> StoreResult<Option<Payout>> {
-        self.read(&(vault, to), |tx, (vault, to)| Box::pin(payout::paid_to(tx, *vault, *to))).await
+    async fn paid_to(&self, vault: VaultRef, to: &[Address]) -> StoreResult<Vec<Payout>> {
+        check_many(to.len())?;
+        self.read(&(vault, to), |tx, (vault, to)| Box::pin(payout::paid_to(tx, *vault, to))).await
     }
 
     async fn open_total(&self, vault: VaultRef, token: Address) -> StoreResult<U256> {

@@ -1,5 +1,7 @@
 //! Payouts.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use tokio_postgres::Row;
 use windlass_core::chain::{Address, U256};
@@ -85,7 +87,7 @@ async fn insert(tx: &Tx, payouts: &[Payout]) -> Outcome<()> {
     put_rows(tx, what, payouts.len(), INSERT, &[&rows]).await
 }
 
-async fn update(tx: &Tx, payouts: &[Payout]) -> Outcome<()> {
+pub(super) async fn update(tx: &Tx, payouts: &[Payout]) -> Outcome<()> {
     if payouts.len() > 1 {
         let ids: Vec<String> = payouts.iter().map(|payout| payout.id.to_string()).collect();
         tx.query(LOCK, &[&ids]).await?;
@@ -207,12 +209,19 @@ pub(super) async fn count(tx: &Tx) -> Outcome<Vec<(PayoutState, u64)>> {
     Ok(counts)
 }
 
-/// A confirmed payout of a vault to somebody.
-pub(super) async fn paid_to(tx: &Tx, vault: VaultRef, to: Address) -> Outcome<Option<Payout>> {
-    let sql =
-        select!("WHERE chain_id = $1 AND vault = $2 AND recipient = $3 AND state = 'CONFIRMED' LIMIT 1");
-    let row = tx.query_opt(sql, &[&vault.chain.as_i64(), &vault.address.as_slice(), &to.as_slice()]).await?;
-    row.map(|row| read(&row)).transpose()
+/// For each of these recipients that has one a confirmed payout of a vault. One row each is looked
+/// for, however many there are.
+pub(super) async fn paid_to(tx: &Tx, vault: VaultRef, to: &[Address]) -> Outcome<Vec<Payout>> {
+    let to: BTreeSet<&[u8]> = to.iter().map(|address| address.as_slice()).collect();
+    let to: Vec<&[u8]> = to.into_iter().collect();
+    let sql = select!(
+        "WHERE id IN (SELECT one.id FROM unnest($3::bytea[]) AS wanted(recipient), LATERAL ( \
+             SELECT id FROM payout WHERE chain_id = $1 AND vault = $2 AND payout.recipient = wanted.recipient \
+                 AND state = 'CONFIRMED' LIMIT 1) AS one) \
+         ORDER BY recipient"
+    );
+    let rows = tx.query(sql, &[&vault.chain.as_i64(), &vault.address.as_slice(), &to]).await?;
+    rows.iter().map(read).collect()
 }
 
 /// How much of a token is submitted and not in a block yet.

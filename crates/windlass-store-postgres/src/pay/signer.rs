@@ -16,11 +16,20 @@ const UPDATE: &str = "UPDATE signer SET version = $3, next_nonce = $4, halted = 
      WHERE chain_id = $1 AND address = $2 AND version + 1 = $3";
 
 pub(super) async fn put(tx: &Tx, signer: &SignerRow) -> Outcome<()> {
+    write(tx, signer, if signer.version == 1 { INSERT } else { UPDATE }).await
+}
+
+/// Makes an account at whatever version it has.
+pub(super) async fn insert(tx: &Tx, signer: &SignerRow) -> Outcome<()> {
+    write(tx, signer, INSERT).await
+}
+
+async fn write(tx: &Tx, signer: &SignerRow, sql: &str) -> Outcome<()> {
     put_rows(
         tx,
         || format!("signer {}", signer.address),
         1,
-        if signer.version == 1 { INSERT } else { UPDATE },
+        sql,
         &[
             &signer.chain.as_i64(),
             &signer.address.as_slice(),

@@ -18,19 +18,26 @@ pub(super) fn put(tx: &Tx<'_>, key: &ApiKey) -> StoreResult<()> {
     let revoked = key.revoked_at.map(|at| at.as_ms());
     let mac = key.mac.as_slice();
     if key.version == 1 {
-        return put_one(
-            tx,
-            what,
-            "INSERT INTO api_key (name, version, role, hash, created_at_ms, revoked_at_ms, mac) \
-             VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6)",
-            (&key.name, key.role.as_str(), key.hash.as_slice(), key.created_at.as_ms(), revoked, mac),
-        );
+        return insert(tx, key);
     }
     put_one(
         tx,
         what,
         "UPDATE api_key SET version = ?2, revoked_at_ms = ?3, mac = ?4 WHERE name = ?1 AND version = ?2 - 1",
         (&key.name, key.version, revoked, mac),
+    )
+}
+
+/// Makes a key at whatever version it has.
+pub(super) fn insert(tx: &Tx<'_>, key: &ApiKey) -> StoreResult<()> {
+    let revoked = key.revoked_at.map(|at| at.as_ms());
+    let (role, hash, mac) = (key.role.as_str(), key.hash.as_slice(), key.mac.as_slice());
+    put_one(
+        tx,
+        || format!("API key {}", key.name),
+        "INSERT INTO api_key (name, version, role, hash, created_at_ms, revoked_at_ms, mac) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        (&key.name, key.version, role, hash, key.created_at.as_ms(), revoked, mac),
     )
 }
 

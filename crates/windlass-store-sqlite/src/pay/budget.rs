@@ -12,15 +12,22 @@ use crate::error::Translate;
 use crate::row::{address, get, hash};
 use crate::writer::Tx;
 
+const INSERT: &str = "INSERT INTO budget (chain_id, vault, token, day, recipient, version, total, mac) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+const UPDATE: &str = "UPDATE budget SET version = ?6, total = ?7, mac = ?8 WHERE chain_id = ?1 AND vault = ?2 \
+     AND token = ?3 AND day = ?4 AND recipient = ?5 AND version = ?6 - 1";
+
 pub(super) fn put(tx: &Tx<'_>, budget: &Budget) -> StoreResult<()> {
+    write(tx, budget, if budget.version == 1 { INSERT } else { UPDATE })
+}
+
+/// Makes a sum at whatever version it has.
+pub(super) fn insert(tx: &Tx<'_>, budget: &Budget) -> StoreResult<()> {
+    write(tx, budget, INSERT)
+}
+
+fn write(tx: &Tx<'_>, budget: &Budget, sql: &str) -> StoreResult<()> {
     let key = &budget.key;
-    let sql = if budget.version == 1 {
-        "INSERT INTO budget (chain_id, vault, token, day, recipient, version, total, mac) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
-    } else {
-        "UPDATE budget SET version = ?6, total = ?7, mac = ?8 WHERE chain_id = ?1 AND vault = ?2 AND token = ?3 \
-             AND day = ?4 AND recipient = ?5 AND version = ?6 - 1"
-    };
     put_one(
         tx,
         || format!("the budget of {} for {}", key.day, key.token),

@@ -24,14 +24,21 @@ pub(super) fn put(tx: &Tx<'_>, intent: &Intent) -> StoreResult<()> {
     if intent.version == 1 {
         return insert(tx, intent);
     }
+    update(tx, intent, "version = ?4 - 1")
+}
+
+/// Writes whatever may change of a transaction, where its row meets a condition.
+pub(super) fn update(tx: &Tx<'_>, intent: &Intent, condition: &str) -> StoreResult<()> {
     let at = InclusionColumns::of(intent.inclusion.as_ref())?;
     put_one(
         tx,
         || format!("transaction {}", intent.id),
-        "UPDATE intent SET version = ?4, state = ?5, updated_at_ms = ?6, attempts = ?7, signed_at_block = ?8, \
+        &format!(
+            "UPDATE intent SET version = ?4, state = ?5, updated_at_ms = ?6, attempts = ?7, signed_at_block = ?8, \
              transaction_hash = ?9, block_number = ?10, block_hash = ?11, mac = ?12, \
              gas_used = ?13, effective_gas_price = ?14, block_timestamp_s = ?15 \
-         WHERE chain_id = ?1 AND signer = ?2 AND nonce = ?3 AND version = ?4 - 1",
+         WHERE chain_id = ?1 AND signer = ?2 AND nonce = ?3 AND {condition}"
+        ),
         rusqlite::params![
             intent.id.chain.as_i64(),
             bytes_of(&intent.id.signer),
@@ -52,7 +59,7 @@ pub(super) fn put(tx: &Tx<'_>, intent: &Intent) -> StoreResult<()> {
     )
 }
 
-fn insert(tx: &Tx<'_>, intent: &Intent) -> StoreResult<()> {
+pub(super) fn insert(tx: &Tx<'_>, intent: &Intent) -> StoreResult<()> {
     let (chain, signer) = (intent.id.chain.as_i64(), bytes_of(&intent.id.signer));
     let nonce = signed("nonce", intent.id.nonce)?;
     put_one(

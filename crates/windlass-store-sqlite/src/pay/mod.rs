@@ -9,6 +9,7 @@ mod audit;
 mod budget;
 mod intent;
 mod payout;
+mod replace;
 mod signer;
 mod value;
 
@@ -42,6 +43,8 @@ pub(crate) fn write(tx: &Tx<'_>, write: &PayWrite) -> StoreResult<Written> {
         }
         PayWrite::Signer(signer) => signer::put(tx, signer)?,
         PayWrite::ApiKey(key) => access::put(tx, key)?,
+        PayWrite::Replace(row) => replace::replace(tx, row)?,
+        PayWrite::Remove(row) => replace::remove(tx, row)?,
         PayWrite::Audit { key, entries, followed } => audit::append(tx, key, entries, *followed)?,
         PayWrite::OpenTotalLimit(limit) => limit.check(payout::open_total(tx, limit.vault, limit.token)?)?,
     }
@@ -105,8 +108,10 @@ impl Payouts for SqliteStore {
         self.read(payout::count).await
     }
 
-    async fn paid_to(&self, vault: VaultRef, to: Address) -> StoreResult<Option<Payout>> {
-        self.read(move |tx| payout::paid_to(tx, vault, to)).await
+    async fn paid_to(&self, vault: VaultRef, to: &[Address]) -> StoreResult<Vec<Payout>> {
+        check_many(to.len())?;
+        let to: BTreeSet<Address> = to.iter().copied().collect();
+        self.read(move |tx| payout::paid_to(tx, vault, &to)).await
     }
 
     async fn open_total(&self, vault: VaultRef, token: Address) -> StoreResult<U256> {

@@ -1,5 +1,7 @@
 //! Payouts.
 
+use std::collections::BTreeSet;
+
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Row, ToSql, params_from_iter};
 use windlass_core::chain::{Address, U256};
@@ -33,16 +35,23 @@ pub(super) fn put(tx: &Tx<'_>, payout: &Payout) -> StoreResult<()> {
         // Everything that changes is empty at first, and held to be so by the row's rules.
         return Ok(());
     }
+    update(tx, payout, "version = ?2 - 1")
+}
+
+/// Writes whatever may change of a payout, where its row meets a condition.
+pub(super) fn update(tx: &Tx<'_>, payout: &Payout, condition: &str) -> StoreResult<()> {
     let at = InclusionColumns::of(payout.inclusion.as_ref())?;
     let ms = |at: Option<Timestamp>| at.map(Timestamp::as_ms);
     put_one(
         tx,
         || format!("payout {}", payout.id),
-        "UPDATE payout SET version = ?2, state = ?3, updated_at_ms = ?4, reason = ?5, hold_reason = ?6, \
+        &format!(
+            "UPDATE payout SET version = ?2, state = ?3, updated_at_ms = ?4, reason = ?5, hold_reason = ?6, \
              hold_until_ms = ?7, budget_day = ?8, intent_signer = ?9, intent_nonce = ?10, \
              transaction_hash = ?11, block_number = ?12, block_hash = ?13, submitted_at_ms = ?14, \
              confirmed_at_ms = ?15, finalized_at_ms = ?16, mac = ?17 \
-         WHERE id = ?1 AND version = ?2 - 1",
+         WHERE id = ?1 AND {condition}"
+        ),
         rusqlite::params![
             payout.id.to_string(),
             payout.version,
@@ -65,7 +74,7 @@ pub(super) fn put(tx: &Tx<'_>, payout: &Payout) -> StoreResult<()> {
     )
 }
 
-fn insert(tx: &Tx<'_>, payout: &Payout) -> StoreResult<()> {
+pub(super) fn insert(tx: &Tx<'_>, payout: &Payout) -> StoreResult<()> {
     let request = &payout.request;
     put_one(
         tx,
@@ -159,15 +168,21 @@ pub(super) fn count(tx: &Tx<'_>) -> StoreResult<Vec<(PayoutState, u64)>> {
     Ok(counts)
 }
 
-/// A confirmed payout of a vault to somebody.
-pub(super) fn paid_to(tx: &Tx<'_>, vault: VaultRef, to: Address) -> StoreResult<Option<Payout>> {
+/// For each of these recipients that has one a confirmed payout of a vault.
+pub(super) fn paid_to(tx: &Tx<'_>, vault: VaultRef, to: &BTreeSet<Address>) -> StoreResult<Vec<Payout>> {
     let mut statement = tx.prepare(&format!(
         "SELECT {COLUMNS} FROM payout \
          WHERE chain_id = ?1 AND vault = ?2 AND recipient = ?3 AND state = 'CONFIRMED' LIMIT 1"
     ))?;
-    let params = (vault.chain.as_i64(), bytes_of(&vault.address), bytes_of(&to));
-    let mut rows = statement.query(params).translate()?;
-    rows.next().translate()?.map(read).transpose()
+    let mut payouts = Vec::new();
+    for to in to {
+        let params = (vault.chain.as_i64(), bytes_of(&vault.address), bytes_of(to));
+        let mut rows = statement.query(params).translate()?;
+        if let Some(row) = rows.next().translate()? {
+            payouts.push(read(row)?);
+        }
+    }
+    Ok(payouts)
 }
 
 /// How much of a token is submitted and not in a block yet.

@@ -13,14 +13,21 @@ use crate::writer::Tx;
 
 const COLUMNS: &str = "chain_id, address, version, next_nonce, halted, updated_at_ms, mac";
 
+const INSERT: &str = "INSERT INTO signer (chain_id, address, version, next_nonce, halted, updated_at_ms, mac) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+const UPDATE: &str = "UPDATE signer SET version = ?3, next_nonce = ?4, halted = ?5, updated_at_ms = ?6, mac = ?7 \
+     WHERE chain_id = ?1 AND address = ?2 AND version = ?3 - 1";
+
 pub(super) fn put(tx: &Tx<'_>, signer: &SignerRow) -> StoreResult<()> {
-    let sql = if signer.version == 1 {
-        "INSERT INTO signer (chain_id, address, version, next_nonce, halted, updated_at_ms, mac) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
-    } else {
-        "UPDATE signer SET version = ?3, next_nonce = ?4, halted = ?5, updated_at_ms = ?6, mac = ?7 \
-         WHERE chain_id = ?1 AND address = ?2 AND version = ?3 - 1"
-    };
+    write(tx, signer, if signer.version == 1 { INSERT } else { UPDATE })
+}
+
+/// Makes an account at whatever version it has.
+pub(super) fn insert(tx: &Tx<'_>, signer: &SignerRow) -> StoreResult<()> {
+    write(tx, signer, INSERT)
+}
+
+fn write(tx: &Tx<'_>, signer: &SignerRow, sql: &str) -> StoreResult<()> {
     put_one(
         tx,
         || format!("signer {}", signer.address),

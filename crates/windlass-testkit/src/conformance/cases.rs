@@ -215,6 +215,12 @@ macro_rules! conformance {
                 payouts_are_found_by_their_reference
                 payouts_are_found_by_parts_of_their_ids
             }
+            replace {
+                a_payout_is_replaced_whatever_stands_there
+                other_rows_are_replaced_at_any_version
+                a_transaction_is_replaced_with_its_signed_forms
+                rows_are_removed_with_what_belongs_to_them
+            }
             transactions {
                 transactions_read_back_exactly
                 what_a_receipt_says_is_kept_with_its_block_alone

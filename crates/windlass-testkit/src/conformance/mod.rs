@@ -35,6 +35,7 @@ pub mod publish;
 pub mod questions;
 pub mod races;
 pub mod ranges;
+pub mod replace;
 pub mod restart;
 pub mod rows;
 pub mod sql;

@@ -295,13 +295,18 @@ pub async fn what_is_on_its_way_is_summed(harness: &dyn Harness) {
 
 pub async fn a_recipient_is_known_once_a_payment_is_confirmed(harness: &dyn Harness) {
     let store = harness.open().await;
-    let row = submit(&*store, 1).await;
-    assert_eq!(store.paid_to(vault(), row.request.to).await.well(), None);
-    let confirmed =
-        Payout { mac: B256::repeat_byte(0x77), ..row.confirmed(inclusion(8), at(4_000)).expect("a way") };
-    put(&*store, &[&confirmed]).await.well();
-    assert_eq!(store.paid_to(vault(), row.request.to).await.well(), Some(confirmed));
-    assert_eq!(store.paid_to(vault(), Address::repeat_byte(0x77)).await.well(), None);
+    let (mut to, mut paid) = (vec![Address::repeat_byte(0x77)], Vec::new());
+    for number in [2, 1, 3] {
+        let confirmed = submit(&*store, number).await.confirmed(inclusion(8), at(4_000)).expect("a way");
+        to.extend([confirmed.request.to; 2]);
+        assert_eq!(store.paid_to(vault(), &to).await.well(), paid, "not before that");
+        put(&*store, &[&confirmed]).await.well();
+        paid.push(confirmed);
+        paid.sort_by_key(|payout| payout.request.to);
+        assert_eq!(store.paid_to(vault(), &to).await.well(), paid, "each once, by recipient");
+    }
+    let too_many = vec![to[0]; MAX_PAYOUT_PAGE as usize + 1];
+    refused!(store.paid_to(vault(), &too_many).await, StoreError::Invalid(_));
 }
 
 pub async fn an_approval_is_given_once_by_each(harness: &dyn Harness) {

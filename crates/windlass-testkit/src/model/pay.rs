@@ -1,6 +1,8 @@
 //! What is kept of payouts, and the rules that hold whoever writes.
 
-use std::collections::BTreeMap;
+mod replace;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_core::chain::{Address, B256, ChainId, U256};
 use windlass_core::commit::Written;
@@ -41,6 +43,8 @@ impl Model {
             PayWrite::Attempts(rows) => rows.iter().try_for_each(|row| ledger.put_attempt(row))?,
             PayWrite::Signer(row) => ledger.put_signer(row)?,
             PayWrite::ApiKey(row) => ledger.put_key(row)?,
+            PayWrite::Replace(row) => ledger.replace(row),
+            PayWrite::Remove(row) => ledger.checked_remove(row)?,
             PayWrite::Audit { key, entries, followed } => ledger.append(key, entries, *followed, now)?,
             PayWrite::OpenTotalLimit(limit) => limit.check(ledger.open_total(limit.vault, limit.token))?,
         }
@@ -291,11 +295,13 @@ impl Ledger {
         counts.into_iter().collect()
     }
 
-    pub(crate) fn paid_to(&self, vault: VaultRef, to: Address) -> Option<Payout> {
-        let is_paid = |payout: &&Payout| {
+    pub(crate) fn paid_to(&self, vault: VaultRef, to: &[Address]) -> Vec<Payout> {
+        let is_paid = |payout: &&Payout, to: Address| {
             (payout.request.vault, payout.request.to) == (vault, to) && payout.state == PayoutState::Confirmed
         };
-        self.payouts.values().find(is_paid).cloned()
+        let wanted: BTreeSet<Address> = to.iter().copied().collect();
+        let found = |to: Address| self.payouts.values().find(|payout| is_paid(payout, to)).cloned();
+        wanted.into_iter().filter_map(found).collect()
     }
 
     pub(crate) fn open_total(&self, vault: VaultRef, token: Address) -> U256 {

@@ -102,6 +102,7 @@ const EXAMPLES: &[Examples] = &[
             "windlass pay init --rpc env:POLYGON_RPC --token USDC --max-per-payout 25000 --dry-run",
         ],
     ),
+    ("pay accept-chain", &["windlass pay accept-chain --dry-run", "windlass pay accept-chain --yes"]),
     ("pay reconcile", &["windlass pay reconcile", "windlass pay reconcile --recent --json"]),
     ("risk", &["windlass risk check --to 0x00000000000000000000000000000000000000a1 --amount \"12.5 USDC\""]),
     (
@@ -127,6 +128,13 @@ const EXAMPLES: &[Examples] = &[
     ("audit-log list", &["windlass audit-log list --subject 019a9c1e-6f00-7d3a-8f0e-5b7c2a9d4e10"]),
     ("audit-log head", &["windlass audit-log head"]),
     ("audit-log accept", &["windlass audit-log accept --yes"]),
+    (
+        "audit-log repair",
+        &[
+            "windlass audit-log repair",
+            "windlass audit-log repair payout:019a9c1e-6f00-7d3a-8f0e-5b7c2a9d4e10 --yes",
+        ],
+    ),
     (
         "vault",
         &["windlass vault show", "windlass vault set-limit --token USDC --per-payout 1000 --per-day 25000"],

@@ -33,7 +33,11 @@ struct Schema {
 const VERSION: Version = Version {
     version: env!("CARGO_PKG_VERSION"),
     commit: option_env!("WINDLASS_GIT_COMMIT"),
-    features: &["sqlite", "postgres", "evm", "devnet"],
+    features: if cfg!(feature = "aws-kms") {
+        &["sqlite", "postgres", "evm", "devnet", "aws-kms"]
+    } else {
+        &["sqlite", "postgres", "evm", "devnet"]
+    },
     schema: Schema {
         sqlite: windlass_store_sqlite::SCHEMA_VERSION,
         postgres: windlass_store_postgres::SCHEMA_VERSION,
@@ -46,7 +50,10 @@ pub(crate) fn run(args: Args) -> Result<(), Failure> {
     }
     let commit = VERSION.commit.map_or_else(String::new, |commit| format!(" ({commit})"));
     Ok(output::print(&format!(
-        "windlass {}{commit}\nschema: sqlite {}, postgres {}\n",
-        VERSION.version, VERSION.schema.sqlite, VERSION.schema.postgres
+        "windlass {}{commit}\nbuilt with: {}\nschema: sqlite {}, postgres {}\n",
+        VERSION.version,
+        VERSION.features.join(", "),
+        VERSION.schema.sqlite,
+        VERSION.schema.postgres
     ))?)
 }

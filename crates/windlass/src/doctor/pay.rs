@@ -1,17 +1,25 @@
 //! Paying: the vault, its tokens and limits against the rules, and the accounts that send.
 
+use std::sync::Arc;
+
 use windlass_core::chain::{Address, U256};
 use windlass_core::code::Code;
 use windlass_core::money::Token;
 use windlass_core::payout::gas::{GasBalance, GasLevel, TYPICAL_GAS};
+use windlass_core::payout::ledger::ChainIdentity;
+use windlass_core::payout::state::PayoutState;
+use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery, Payouts};
 use windlass_core::payout::vault::admin::VaultRole;
 use windlass_core::payout::vault::admin::ask::{self, TokenPolicy};
 use windlass_core::payout::vault::{answer, calldata};
 use windlass_core::reader::BlockTag;
+use windlass_engine::pay::identity::{self, Known};
+use windlass_engine::pay::ledger::Ledger;
 use windlass_engine::pay::options::PayOptions;
 
 use super::progress::Progress;
 use super::report::Finding;
+use crate::compose::store::{self, Access};
 use crate::config::Config;
 use crate::config::signer::SignerName;
 use crate::failure::Failure;
@@ -23,6 +31,8 @@ struct Look<'a> {
     config: &'a Config,
     options: PayOptions,
     vault: Vault,
+    /// What is stored of payouts, where there is a database.
+    ledger: Option<Arc<Ledger>>,
 }
 
 /// Looks at everything that paying takes; nothing where nothing is paid.
@@ -37,14 +47,22 @@ pub(super) async fn examine(config: &Config, progress: &Progress) -> Vec<Finding
         Ok(vault) => vault,
         Err(failure) => return vec![Finding::failed("pay.vault", failure)],
     };
-    let look = Look { config, options, vault };
-    let mut findings = vec![look.paused().await];
+    // What is wrong with the database has findings of its own.
+    let store = store::open(&config.database, Access::Look).await.ok();
+    let key = options::audit_key(config).ok();
+    let ledger = store.as_ref().zip(key).map(|(store, key)| Ledger::new(store.clone(), key));
+    let look = Look { config, options, vault, ledger };
+    let mut findings: Vec<Finding> = look.chain().await.into_iter().collect();
+    findings.push(look.paused().await);
     findings.push(look.risk_signer().await);
     for token in look.options.tokens.values() {
         findings.push(look.token(token).await);
     }
     for name in &pay.signers {
         findings.push(look.signer(name).await);
+    }
+    if let Some(store) = store {
+        store.close().await;
     }
     findings
 }
@@ -55,6 +73,62 @@ fn finding(subject: &str, found: Result<Finding, Failure>) -> Finding {
 }
 
 impl Look<'_> {
+    /// The endpoints serve the chain that the vault is known on; nothing where none is known yet.
+    async fn chain(&self) -> Option<Finding> {
+        let subject = "pay.chain";
+        let look = async {
+            let Some(identity) = self.identity().await? else { return Ok(None) };
+            let chain = &self.vault.site.chain;
+            let newest = chain.header(BlockTag::Latest).await?.map_or(0, |header| header.block.number);
+            let blocks: Vec<String> = identity.blocks.iter().map(ToString::to_string).collect();
+            Ok(Some(match identity::compare(&**chain, &identity, newest).await? {
+                Known::Same => {
+                    Finding::ok(subject, format!("the vault's chain, by block {}", blocks.join(", ")))
+                }
+                Known::Unknown => Finding::warning(
+                    subject,
+                    format!(
+                        "no endpoint keeps block {}: a chain that began anew would not be noticed",
+                        blocks.join(", ")
+                    ),
+                    "add an endpoint that keeps old headers to `rpc`",
+                ),
+                Known::Other(why) => {
+                    return Err(Failure::coded(Code::FinalityViolated, format_args!("{why}; nothing is signed"))
+                        .hint("correct `rpc`, or, if the chain was replaced on purpose, `windlass pay accept-chain`"));
+                }
+            }))
+        };
+        look.await.unwrap_or_else(|failure| Some(Finding::failed(subject, failure)))
+    }
+
+    /// The known blocks.
+    async fn identity(&self) -> Result<Option<ChainIdentity>, Failure> {
+        match &self.ledger {
+            Some(ledger) => Ok(ledger.chain_identity(self.options.vault).await?),
+            None => Ok(None),
+        }
+    }
+
+    /// What the payouts take that are approved and not signed yet: of the oldest thousand.
+    async fn approved(&self, token: Address) -> Result<U256, Failure> {
+        let Some(ledger) = &self.ledger else { return Ok(U256::ZERO) };
+        let query = PayoutQuery {
+            state: Some(PayoutState::Approved),
+            token: Some(token),
+            limit: MAX_PAYOUT_PAGE,
+            ..PayoutQuery::default()
+        };
+        let payouts = ledger.list_payouts(&query).await?;
+        Ok(payouts.iter().fold(U256::ZERO, |sum, payout| sum.saturating_add(payout.request.amount)))
+    }
+
+    /// Why an account signs nothing, if it was halted.
+    async fn halted(&self, account: Address) -> Result<Option<String>, Failure> {
+        let Some(ledger) = &self.ledger else { return Ok(None) };
+        Ok(ledger.signer(self.options.vault.chain, account).await?.and_then(|row| row.halted))
+    }
+
     async fn paused(&self) -> Finding {
         let subject = "pay.vault";
         let look = async {
@@ -121,6 +195,15 @@ impl Look<'_> {
             if balance.is_zero() {
                 return Ok(Finding::warning(&*subject, holds, "send the vault some, or payouts of it wait"));
             }
+            let approved = self.approved(contract).await?;
+            if approved > balance {
+                let (takes, missing) = (view::shown(token, approved), view::shown(token, approved - balance));
+                return Ok(Finding::warning(
+                    &*subject,
+                    format!("{holds}, and approved payouts take {takes}"),
+                    &format!("send the vault {missing} more, or the last of them wait"),
+                ));
+            }
             Ok(match self.stricter_limit(token, contract, &policy) {
                 Some(stricter) => Finding::warning(
                     &*subject,
@@ -158,6 +241,12 @@ impl Look<'_> {
             if !self.vault.ask(&ask::has_role(role.id(), account), BlockTag::Latest).await? {
                 return Err(unusable(format_args!("{account} lacks the vault's role {role}"))
                     .hint(format_args!("`windlass vault grant operator {account}`, by the vault's admin")));
+            }
+            if let Some(why) = self.halted(account).await? {
+                let message = format!("{account} is halted: {why}");
+                return Err(Failure::coded(Code::SignerHalted, message).hint(format_args!(
+                    "look at its transactions, then `windlass signer resume {name} --yes`"
+                )));
             }
             let gas = self.gas(account).await?;
             let found = format!("{account} may pay, and {gas}");

@@ -16,6 +16,7 @@ use windlass_core::payout::ledger::{Forgery, SignerRow};
 use windlass_core::payout::state::PayoutState;
 use windlass_core::store::Store;
 use windlass_engine::pay::accounts::{AccountStatus, Accounts, Blocked};
+use windlass_engine::pay::counts::PayoutCounts;
 use windlass_engine::pay::ledger::Ledger;
 
 use super::metrics;
@@ -44,6 +45,7 @@ pub(crate) struct PayWatcher {
     ledgers: Vec<Arc<Ledger>>,
     chain: ChainId,
     accounts: Option<Arc<Accounts>>,
+    counts: PayoutCounts,
     seen: watch::Sender<PayLook>,
 }
 
@@ -57,8 +59,9 @@ impl PayWatcher {
         ledgers: Vec<Arc<Ledger>>,
         chain: ChainId,
     ) -> StoreResult<Self> {
-        let (seen, _) = watch::channel(look(&*store, &ledgers, chain).await?);
-        Ok(Self { store, ledgers, chain, accounts: None, seen })
+        let mut counts = PayoutCounts::new(store.clone());
+        let (seen, _) = watch::channel(look(&*store, &mut counts, &ledgers, chain).await?);
+        Ok(Self { store, ledgers, chain, accounts: None, counts, seen })
     }
 
     /// Looks at these accounts of this process, too.
@@ -72,9 +75,9 @@ impl PayWatcher {
     }
 
     /// Looks until told to stop. What cannot be read is told by others.
-    pub(crate) async fn run(self, shutdown: CancellationToken) {
+    pub(crate) async fn run(mut self, shutdown: CancellationToken) {
         while shutdown.run_until_cancelled(tokio::time::sleep(LOOK_INTERVAL)).await.is_some() {
-            match look(&*self.store, &self.ledgers, self.chain).await {
+            match look(&*self.store, &mut self.counts, &self.ledgers, self.chain).await {
                 Ok(mut seen) => {
                     seen.accounts = self.accounts.as_ref().map(|accounts| accounts.all()).unwrap_or_default();
                     metrics::tell(&seen);
@@ -87,11 +90,16 @@ impl PayWatcher {
 }
 
 /// The accounts of the vault's chain: others are another configuration's.
-async fn look(store: &dyn Store, ledgers: &[Arc<Ledger>], chain: ChainId) -> StoreResult<PayLook> {
+async fn look(
+    store: &dyn Store,
+    counts: &mut PayoutCounts,
+    ledgers: &[Arc<Ledger>],
+    chain: ChainId,
+) -> StoreResult<PayLook> {
     let mut signers = store.list_signers().await?;
     signers.retain(|signer| signer.chain == chain);
     let tampered = ledgers.iter().flat_map(|ledger| tampered(ledger)).collect();
-    Ok(PayLook { payouts: store.count_payouts().await?, signers, accounts: BTreeMap::new(), tampered })
+    Ok(PayLook { payouts: counts.look().await?, signers, accounts: BTreeMap::new(), tampered })
 }
 
 /// What a ledger has refused, the log before its rows.
@@ -128,8 +136,31 @@ impl Readiness for PayReadiness {
                 subject: signer.address.to_string(),
             })
             .chain(seen.accounts.iter().filter_map(|(account, status)| short_of_gas(*account, status)))
+            .chain(other_chain(&seen))
             .chain(seen.tampered.iter().cloned())
             .collect()
+    }
+}
+
+/// The endpoints serve another chain than the one that the vault is known on.
+fn other_chain(seen: &PayLook) -> Option<Reason> {
+    let why = seen.other_chain()?;
+    Some(Reason {
+        code: Code::FinalityViolated,
+        message: format!(
+            "{why}; nothing is signed. Correct `rpc`, or accept the chain with `windlass pay accept-chain`"
+        ),
+        subject: "pay".to_owned(),
+    })
+}
+
+impl PayLook {
+    /// Why the endpoints' chain is another one than the vault's, if it is.
+    pub(crate) fn other_chain(&self) -> Option<&str> {
+        self.accounts.values().find_map(|status| match &status.blocked {
+            Some(Blocked::OtherChain(why)) => Some(&**why),
+            _ => None,
+        })
     }
 }
 

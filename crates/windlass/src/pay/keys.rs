@@ -53,8 +53,14 @@ async fn kms(name: &SignerName, key: &str, section: &Section) -> Result<Arc<dyn 
 
 #[cfg(not(feature = "aws-kms"))]
 async fn kms(name: &SignerName, _: &str, _: &Section) -> Result<Arc<dyn Signer>, Failure> {
-    Err(unusable(name, "this binary was built without AWS KMS")
-        .hint("build it with `cargo build --release --features aws-kms`"))
+    Err(without_kms(name))
+}
+
+/// Why a binary without the feature `aws-kms` opens no key in KMS.
+#[cfg(any(test, not(feature = "aws-kms")))]
+fn without_kms(name: &SignerName) -> Failure {
+    unusable(name, "this binary was built without AWS KMS (cargo feature `aws-kms`)")
+        .hint("use a release, or build one with `cargo build --release --features full`; `windlass version` lists what is built in")
 }
 
 fn secret(name: &SignerName, hidden: Option<&Hidden>) -> Result<secrecy::SecretString, Failure> {
@@ -67,4 +73,26 @@ fn secret(name: &SignerName, hidden: Option<&Hidden>) -> Result<secrecy::SecretS
 
 fn unusable(name: &SignerName, why: impl std::fmt::Display) -> Failure {
     Failure::coded(Code::SignerUnusable, format_args!("signer `{name}` cannot be used: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_binary_without_kms_names_the_feature_and_the_build() {
+        let name = SignerName::try_from("ops".to_owned()).expect("a name");
+        let refused = without_kms(&name);
+        assert_eq!(refused.code, Some(Code::SignerUnusable));
+        let hint = refused.hint.unwrap_or_default();
+        assert!(refused.message.contains("`aws-kms`") && hint.contains("--features full"), "{hint}");
+    }
+
+    /// What a release is built with is what this binary says that it has.
+    #[test]
+    fn a_full_build_has_kms() {
+        let manifest = include_str!("../../Cargo.toml");
+        let full = manifest.lines().find(|line| line.starts_with("full = ")).expect("the feature");
+        assert!(full.contains("\"aws-kms\""), "{full}");
+    }
 }

@@ -20,6 +20,8 @@ const HALTED: &str = "windlass_pay_signer_halted";
 /// What an account has for gas, and whether it is enough.
 const GAS_WEI: &str = "windlass_pay_signer_gas_wei";
 const GAS_SHORT: &str = "windlass_pay_signer_short_of_gas";
+/// Whether the endpoints serve another chain than the vault's.
+const OTHER_CHAIN: &str = "windlass_pay_other_chain";
 /// The first nonce of an account that no transaction has yet.
 const NEXT_NONCE: &str = "windlass_pay_signer_next_nonce";
 
@@ -29,6 +31,7 @@ pub(crate) fn describe() {
     describe_gauge!(HALTED, "1 where an account signs nothing until somebody has looked at it");
     describe_gauge!(GAS_WEI, "what an account has of the chain's own coin, in wei");
     describe_gauge!(GAS_SHORT, "1 where an account cannot pay for the gas of its next transaction");
+    describe_gauge!(OTHER_CHAIN, "1 where the endpoints serve another chain of the same id than the vault's");
     describe_gauge!(NEXT_NONCE, "the first nonce of an account that no transaction has yet");
     describe_counter!(PAY_SENT_TOTAL, "what endpoints said to transactions, by outcome");
     describe_counter!(
@@ -55,6 +58,7 @@ pub(crate) fn tell(look: &PayLook) {
         gauge!(HALTED, &labels).set(if signer.halted.is_some() { 1.0 } else { 0.0 });
         gauge!(NEXT_NONCE, &labels).set(signer.next_nonce as f64);
     }
+    gauge!(OTHER_CHAIN).set(if look.other_chain().is_some() { 1.0 } else { 0.0 });
     for (account, status) in &look.accounts {
         let Some(gas) = status.gas else { continue };
         let labels = [("account", account.to_string())];

@@ -71,6 +71,8 @@ impl From<PayError> for Failure {
             PayError::Store(error) => error.into(),
             PayError::Chain(error) => error.into(),
             PayError::Signer(_) => Self::coded(Code::SignerUnusable, error),
+            PayError::OtherChain(_) => Self::coded(Code::FinalityViolated, error)
+                .hint("correct `rpc`, or, if the chain was replaced on purpose, `windlass pay accept-chain`"),
             PayError::Vault(_) => Self::coded(Code::VaultUnusable, error)
                 .hint("`windlass vault show` tells what stands at the vault's address"),
             PayError::Move(_) | PayError::Name(_) | PayError::Strange { .. } => Self::unexpected(error),

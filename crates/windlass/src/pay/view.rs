@@ -3,7 +3,7 @@
 use windlass_core::chain::{Address, U256};
 use windlass_core::money::{Amount, NATIVE_COIN, Token};
 use windlass_core::payout::gas::Wei;
-use windlass_core::payout::ledger::{Approval, Attempt, Intent, Payout};
+use windlass_core::payout::ledger::{Approval, Attempt, Intent, IntentState, Payout};
 use windlass_core::payout::risk::RiskVerdict;
 use windlass_core::payout::risk_report::{RiskReport, RuleCheck};
 use windlass_core::payout::store::Payouts;
@@ -81,7 +81,7 @@ impl<'a> PayoutView<'a> {
         for transaction in &self.transactions {
             let intent = &transaction.intent;
             let place = format!("nonce {} of {}", intent.id.nonce, intent.id.signer);
-            lines.add("transaction", format_args!("{}, {place}", intent.state.as_str()));
+            lines.add("transaction", format_args!("{}, {place}", standing(intent)));
             for attempt in &transaction.attempts {
                 lines.add("  signed as", attempt.hash);
             }
@@ -102,6 +102,17 @@ impl<'a> PayoutView<'a> {
         ];
         times.into_iter().for_each(|(name, at)| lines.maybe(name, at.map(time::instant)));
         lines.0
+    }
+}
+
+/// Where a transaction stands, as its payout says it: one whose payout is CONFIRMED is in a block.
+fn standing(intent: &Intent) -> String {
+    match (intent.state, intent.inclusion) {
+        (IntentState::Open, None) => "waits to be mined".to_owned(),
+        (IntentState::Open, Some(at)) => format!("in block {}, which is not final yet", at.block.number),
+        (IntentState::Mined, _) => "mined for good".to_owned(),
+        (IntentState::Reverted, _) => "reverted for good".to_owned(),
+        (IntentState::Displaced, _) => "over: another transaction has its nonce".to_owned(),
     }
 }
 

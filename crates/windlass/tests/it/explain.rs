@@ -31,3 +31,34 @@ fn an_unknown_code_is_wrong_usage() {
     insta::assert_snapshot!("explain_unknown", Folder::new().run(&["explain", "W9999"]).shown());
     insta::assert_snapshot!("explain_near", Folder::new().run(&["explain", "w068"]).shown());
 }
+
+/// What a page tells to type is not refused for want of a confirmation that the page does not name.
+#[test]
+fn pages_name_the_confirmation_that_a_command_wants() {
+    let folder = Folder::new();
+    let list = folder.run(&["explain"]).stdout;
+    let codes: Vec<&str> =
+        list.lines().filter_map(|line| line.split(':').next()).filter(|code| code.starts_with('W')).collect();
+    assert!(codes.len() > 40, "{list}");
+    let confirmed = [
+        "signer resume",
+        "payout resend",
+        "pay accept-chain",
+        "audit-log accept",
+        "audit-log repair",
+        "index rewind",
+        "index drop",
+    ];
+    let mut named = 0;
+    for code in codes {
+        let page = folder.run(&["explain", code]).stdout;
+        let (_, page) = page.split_once("What to do").unwrap_or_else(|| panic!("{code}: {page}"));
+        for command in confirmed {
+            if page.contains(&format!("windlass {command}")) {
+                assert!(page.contains("--yes"), "{code} names `windlass {command}` without --yes");
+                named += 1;
+            }
+        }
+    }
+    assert!(named >= 5, "{named}");
+}

@@ -6,8 +6,8 @@
 
 use async_graphql::{Context, ID, Object, Result};
 
-use super::admit;
 use super::node::PayoutNode;
+use super::{admit, asked_key};
 use crate::access::Verb;
 use crate::error::{ApiError, ErrorCode};
 use crate::limits::GRAPHQL_COMMAND_COMPLEXITY;
@@ -31,7 +31,8 @@ impl PayoutMutations {
             desc = "The token's symbol, or its address; for the chain's own coin its symbol, or the zero address."
         )]
         asset: String,
-        #[graphql(desc = "Without one a random key is given.")] idempotency_key: Option<String>,
+        #[graphql(desc = "Or the header Idempotency-Key. Without either a random key is given.")]
+        idempotency_key: Option<String>,
         #[graphql(desc = "What it is for. It never changes: a known key is answered as it is stored.")]
         memo: Option<String>,
         #[graphql(desc = "Your identifier for it in another system. It never changes.")] reference: Option<
@@ -39,7 +40,8 @@ impl PayoutMutations {
         >,
     ) -> Result<Option<PayoutNode>> {
         let admitted = admit(context, Verb::Create).await?;
-        let draft = Draft { to, amount, token: asset, key: idempotency_key, memo, reference };
+        let key = asked_key(context, idempotency_key)?;
+        let draft = Draft { to, amount, token: asset, key, memo, reference };
         let names = Names { prefix: String::new(), token: "asset" };
         let new = draft.read(&admitted.pay.info, &names)?;
         let created = admitted.create(&[new]).await?.pop();
@@ -87,11 +89,14 @@ impl PayoutMutations {
         &self,
         context: &Context<'_>,
         id: ID,
-        #[graphql(name = "idempotencyKey", desc = "A new key. Without one a random key is given.")]
+        #[graphql(
+            name = "idempotencyKey",
+            desc = "A new key, or the header Idempotency-Key. Without either a random key is given."
+        )]
         key: Option<String>,
     ) -> Result<Option<PayoutNode>> {
         let admitted = admit(context, Verb::Retry).await?;
-        let key = match key {
+        let key = match asked_key(context, key)? {
             Some(key) => idempotency_key("idempotencyKey", &key)?,
             None => random_key()?,
         };

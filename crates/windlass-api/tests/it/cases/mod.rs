@@ -168,6 +168,7 @@ on_both_stores! {
         a_page_of_a_hundred_knows_whether_it_is_the_last
         what_belongs_to_a_payout_can_be_asked_for
         what_is_wrong_is_told_by_the_name_of_its_argument
+        a_key_may_come_in_the_header_of_a_mutation
         what_was_done_is_told_beside_what_was_refused
         what_asks_for_too_much_of_payouts_is_refused
     }

@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use reqwest::Method;
 use serde_json::{Value, json};
 use windlass_core::payout::ledger::PayWrite;
 use windlass_testkit::make;
@@ -214,6 +215,54 @@ pub(super) async fn what_is_wrong_is_told_by_the_name_of_its_argument(kind: Kind
         assert!(message(&answer).starts_with(&format!("field `{field}`: ")), "{answer}");
     }
     assert_eq!(paying.footprint().await, before);
+}
+
+/// The header says the same as the argument, for the one payout of a document.
+pub(super) async fn a_key_may_come_in_the_header_of_a_mutation(kind: Kind) {
+    let paying = PayApp::development(kind).await;
+    let ask = async |headers: &[&str], query: &str| {
+        let headers: Vec<_> = headers.iter().map(|key| ("idempotency-key", (*key).to_owned())).collect();
+        let body = json!({ "query": query });
+        let (status, mut answer) = paying.raw(Method::POST, "/graphql", &headers, Some(&body)).await;
+        assert_eq!(status, 200, "{answer}");
+        answer.as_object_mut().map(std::mem::take).unwrap_or_default()
+    };
+    let create = |name: &str, key: &str| {
+        format!(
+            r#"{name}: createPayoutRequest(to: "{TO}", amount: "5", asset: "USDC"{key}) {{ id idempotencyKey }}"#
+        )
+    };
+    let plain = format!("mutation {{ {} }}", create("one", ""));
+    let with_argument = format!("mutation {{ {} }}", create("one", r#", idempotencyKey: "order-1""#));
+    let first = ask(&["order-1"], &plain).await["data"]["one"].clone();
+    assert_eq!(first["idempotencyKey"], "order-1", "{first}");
+    assert_eq!(ask(&["order-1"], &plain).await["data"]["one"], first, "the same key is the same payout");
+    assert_eq!(ask(&["order-1"], &with_argument).await["data"]["one"], first, "both alike");
+    assert_eq!(ask(&[], &with_argument).await["data"]["one"], first);
+    let before = paying.footprint().await;
+    for (headers, query) in
+        [(vec!["order-2"], &with_argument), (vec!["order-2", "order-3"], &plain), (vec![" "], &plain)]
+    {
+        let answer = Value::Object(ask(&headers, query).await);
+        assert_eq!((code(&answer), &answer["data"]["one"]), ("invalid_parameter", &Value::Null), "{answer}");
+        assert!(message(&answer).contains("Key"), "{answer}");
+    }
+    assert_eq!(paying.footprint().await, before);
+    assert_eq!(
+        ask(&["order-2", "order-3"], "{ health }").await["data"]["health"],
+        "ok",
+        "nothing is asked for"
+    );
+    let several = format!("mutation {{ {} {} }}", create("one", ""), create("two", ""));
+    let answer = Value::Object(ask(&["order-4"], &several).await);
+    assert_eq!(answer["data"]["one"]["idempotencyKey"], "order-4", "{answer}");
+    assert_eq!(answer["data"]["two"], Value::Null, "{answer}");
+    assert!(message(&answer).contains("names one payout"), "{answer}");
+    let id = first["id"].as_str().unwrap();
+    let end = format!(r#"mutation {{ cancelPayoutRequest(id: "{id}", reason: "slip") {{ id }} }}"#);
+    ask(&[], &end).await;
+    let retry = format!(r#"mutation {{ again: retryPayoutRequest(id: "{id}") {{ idempotencyKey }} }}"#);
+    assert_eq!(ask(&["order-5"], &retry).await["data"]["again"]["idempotencyKey"], "order-5");
 }
 
 /// Mutations are done in their order; what was done is told, whatever became of the others.

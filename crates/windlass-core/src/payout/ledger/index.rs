@@ -137,6 +137,7 @@ impl RowId {
             Self::Intent(_) => "intent",
             Self::Signer { .. } => "signer",
             Self::ApiKey(_) => "api_key",
+            Self::ChainIdentity(_) => "chain",
         }
     }
 }
@@ -153,6 +154,9 @@ impl fmt::Display for RowId {
             Self::Intent(id) => write!(f, "transaction {id}"),
             Self::Signer { chain, address } => write!(f, "account {address} on chain {chain}"),
             Self::ApiKey(name) => write!(f, "API key `{name}`"),
+            Self::ChainIdentity(vault) => {
+                write!(f, "the known blocks of chain {} for vault {:#x}", vault.chain, vault.address)
+            }
         }
     }
 }

@@ -13,11 +13,12 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
 use super::{
-    ApiKey, Approval, Budget, BudgetKey, Inclusion, Intent, IntentId, IntentState, Payout, SignerRow,
+    ApiKey, Approval, Budget, BudgetKey, ChainIdentity, Inclusion, Intent, IntentId, IntentState, Payout,
+    SignerRow,
 };
 use crate::chain::{Address, B256, ChainId};
 use crate::payout::audit::AuditKey;
-use crate::payout::request::PayoutId;
+use crate::payout::request::{PayoutId, VaultRef};
 use crate::time::Timestamp;
 
 /// Names a row of the ledger.
@@ -46,6 +47,8 @@ pub enum RowId {
     },
     /// An API key, by its name.
     ApiKey(String),
+    /// The blocks by which a vault's chain is known again.
+    ChainIdentity(VaultRef),
 }
 
 /// One version of a row, as the audit log names it.
@@ -318,6 +321,25 @@ impl LedgerRow for ApiKey {
     }
 }
 
+impl LedgerRow for ChainIdentity {
+    carries_mac!();
+
+    fn row_id(&self) -> RowId {
+        RowId::ChainIdentity(self.vault)
+    }
+
+    fn is_open(&self) -> bool {
+        true
+    }
+
+    fn fields(&self, fields: &mut Fields<'_>) {
+        for block in &self.blocks {
+            fields.bytes("block", &[&block.number.to_be_bytes()[..], block.hash.as_slice()].concat());
+        }
+        fields.time("learned_at", self.learned_at);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde::de::DeserializeOwned;
@@ -328,7 +350,7 @@ mod tests {
     use crate::payout::day::UtcDay;
     use crate::payout::ledger::{Hold, ReceiptSummary, Role};
     use crate::payout::memo::{Memo, Reference};
-    use crate::payout::request::{IdempotencyKey, PayoutRequest, VaultRef};
+    use crate::payout::request::{IdempotencyKey, PayoutRequest};
     use crate::payout::state::PayoutState;
 
     const KEY: AuditKey = AuditKey::new([7; 32]);
@@ -481,6 +503,17 @@ mod tests {
             mac: B256::ZERO,
         };
         every_field_counts(&key, 6);
+        let blocks = (1..3).map(|number| BlockRef { number, hash: B256::repeat_byte(3) }).collect();
+        let learned_at = at(5);
+        // Its own code is part of its text, and of nothing that the code is over.
+        let identity = ChainIdentity { vault: vault(), version: 1, blocks, learned_at, mac: B256::ZERO };
+        let mut altered = vec![identity.clone(); 5];
+        altered[0].vault.address = Address::repeat_byte(7);
+        altered[1].version = 2;
+        altered[2].blocks[1].number = 7;
+        altered[3].blocks[0].hash = B256::repeat_byte(7);
+        altered[4].learned_at = at(6);
+        altered.iter().for_each(|altered| assert_ne!(KEY.row_mac(altered), KEY.row_mac(&identity)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What of payouts is written in a commit.
 
-use super::{ApiKey, Approval, Attempt, Budget, Intent, Payout, SignerRow};
+use super::{ApiKey, Approval, Attempt, Budget, Intent, Payout, RowId, SignerRow};
 use crate::chain::{Address, U256};
 use crate::error::{StoreError, StoreResult};
 use crate::payout::audit::{AuditEntry, AuditHead, AuditKey};
@@ -25,6 +25,13 @@ pub enum PayWrite {
     Signer(SignerRow),
     /// A key of the API.
     ApiKey(ApiKey),
+    /// Puts a row in the place of one that was refused, whatever stands there: for an operator who
+    /// puts right what somebody has written past the log. No rule of the schema is asked.
+    Replace(Box<ReplacedRow>),
+    /// Takes a row away that the audit log does not name, with the approvals of a payout and the
+    /// signed forms of a transaction. No rule of the schema is asked, but what a transaction pays
+    /// stays as long as the transaction does.
+    Remove(RowId),
     /// Entries of the audit log, chained with a key that is not kept.
     Audit {
         /// The log's key.
@@ -38,6 +45,24 @@ pub enum PayWrite {
     /// Accounts that sign at the same time each see a balance without what the others are about
     /// to claim of it; the commits come one after another.
     OpenTotalLimit(OpenTotalLimit),
+}
+
+/// A row that is put in the place of one that was refused.
+#[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "it is boxed wherever it is kept")]
+pub enum ReplacedRow {
+    /// A payout.
+    Payout(Payout),
+    /// An approval.
+    Approval(Approval),
+    /// The sum of a day.
+    Budget(Budget),
+    /// A transaction with all of its signed forms.
+    Intent(Intent, Vec<Attempt>),
+    /// An account.
+    Signer(SignerRow),
+    /// A key of the API.
+    ApiKey(ApiKey),
 }
 
 /// The most of a token that may be signed and in no block yet.
@@ -75,7 +100,7 @@ impl PayWrite {
             Self::Budgets(rows) => rows.len(),
             Self::Intents(rows) => rows.iter().map(|intent| 1 + intent.payouts.len()).sum(),
             Self::Attempts(rows) => rows.len(),
-            Self::Signer(_) | Self::ApiKey(_) => 1,
+            Self::Signer(_) | Self::ApiKey(_) | Self::Replace(_) | Self::Remove(_) => 1,
             Self::Audit { entries, .. } => entries.len(),
             Self::OpenTotalLimit(_) => 0,
         }

@@ -103,12 +103,13 @@ impl Desk {
     async fn decided(&self, page: &mut Page, payout: &Payout) -> Result<Payout, DeskError> {
         let now = self.store.now().await?;
         let day = UtcDay::of(now);
-        let budgets = self.budgets(&payout.request, day).await?;
-        let verdict = self.verdict(payout, &budgets, now).await?;
+        let facts = self.facts(&[payout], now).await?;
+        let verdict = facts.verdict(&self.options.rules, payout);
         if let RiskVerdict::Refused(reason) = verdict {
             return Ok(payout.rejected(reason.to_string(), now)?);
         }
-        budgets.into_iter().for_each(|budget| page.budget(budget.with(payout.request.amount)));
+        let held = facts.budgets_of(payout).map(|budget| budget.with(payout.request.amount));
+        held.into_iter().for_each(|budget| page.budget(budget));
         let job = NewJob::new(self.names.submit.clone(), PayNames::payout_lane(payout.id)?, "{}");
         let mut approved = payout.approved(day, now)?;
         if let RiskVerdict::Waits { until } = verdict {

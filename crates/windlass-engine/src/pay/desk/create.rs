@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_core::chain::Address;
-use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::desk::{Created, DeskError, MAX_ASKED, NewPayout};
 use windlass_core::payout::ledger::Payout;
 use windlass_core::payout::request::{IdempotencyKey, PayoutId, PayoutRequest};
 use windlass_core::payout::risk::RiskVerdict;
 use windlass_core::payout::store::Payouts;
+use windlass_core::time::Timestamp;
 
 use super::{Desk, decide};
 use crate::pay::counted;
@@ -30,14 +30,21 @@ impl Desk {
         decide!(self.try_create(None, &new, by))
     }
 
-    /// What would become of a request, without asking for it.
-    pub async fn preview(&self, new: &NewPayout, by: &str) -> Result<Created, DeskError> {
-        self.check(&new.request)?;
-        let known = self.known(None, std::slice::from_ref(new)).await?;
-        match known.get(&new.request.key) {
-            Some(payout) => self.advised(payout.clone(), false).await,
-            None => self.advised(self.new_payout(new, by).await?, true).await,
+    /// What would become of requests, without asking for them.
+    pub async fn preview_all(&self, asked: &[NewPayout], by: &str) -> Result<Vec<Created>, DeskError> {
+        if asked.len() > MAX_ASKED {
+            return Err(DeskError::TooMany);
         }
+        asked.iter().try_for_each(|new| self.check(&new.request))?;
+        let known = self.known(None, asked).await?;
+        let now = self.store.now().await?;
+        let payouts = asked.iter().zip(self.new_ids(asked.len(), now)).map(|(new, id)| {
+            match known.get(&new.request.key) {
+                Some(payout) => (payout.clone(), false),
+                None => (new_payout(id, new, by, now), true),
+            }
+        });
+        self.advised(payouts.collect()).await
     }
 
     pub(super) fn check(&self, request: &PayoutRequest) -> Result<(), DeskError> {
@@ -60,12 +67,13 @@ impl Desk {
         by: &str,
     ) -> Result<Vec<Created>, DeskError> {
         let mut known = self.known(retry_of, asked).await?;
+        let now = self.store.now().await?;
         let mut page = Page::new(&self.clerk(by));
         let mut new = BTreeSet::new();
-        for one in asked {
+        for (one, id) in asked.iter().zip(self.new_ids(asked.len(), now)) {
             match known.get(&one.request.key) {
                 None => {
-                    let payout = Payout { retry_of, ..self.new_payout(one, by).await? };
+                    let payout = Payout { retry_of, ..new_payout(id, one, by, now) };
                     page.payout(None, payout.clone());
                     new.insert(payout.id);
                     known.insert(one.request.key.clone(), payout);
@@ -76,13 +84,12 @@ impl Desk {
         if !new.is_empty() {
             counted::commit(&self.ledger, page.into_commit()).await?;
         }
-        let mut created = Vec::with_capacity(asked.len());
-        for one in asked {
+        let payouts = asked.iter().map(|one| {
             let payout = known[&one.request.key].clone();
             let is_new = new.contains(&payout.id);
-            created.push(self.advised(payout, is_new).await?);
-        }
-        Ok(created)
+            (payout, is_new)
+        });
+        self.advised(payouts.collect()).await
     }
 
     async fn known(
@@ -102,23 +109,34 @@ impl Desk {
         Ok(known)
     }
 
-    async fn new_payout(&self, new: &NewPayout, by: &str) -> Result<Payout, DeskError> {
-        let now = self.store.now().await?;
-        let id = PayoutId::new(now, (self.random)());
-        let NewPayout { request, memo, reference } = new.clone();
-        Ok(Payout { memo, reference, ..Payout::new(id, request, by, now) })
+    /// Ids of payouts that are asked for together: they sort as they were asked for.
+    fn new_ids(&self, count: usize, now: Timestamp) -> Vec<PayoutId> {
+        let mut ids: Vec<PayoutId> = (0..count).map(|_| PayoutId::new(now, (self.random)())).collect();
+        ids.sort_unstable();
+        ids
     }
 
-    async fn advised(&self, payout: Payout, is_new: bool) -> Result<Created, DeskError> {
+    /// What the rules say of payouts today. What they are asked by is read for all at once.
+    async fn advised(&self, payouts: Vec<(Payout, bool)>) -> Result<Vec<Created>, DeskError> {
         let now = self.store.now().await?;
-        let advice = if payout.state.holds_budget() {
-            RiskVerdict::Passes
-        } else {
-            let budgets = self.budgets(&payout.request, UtcDay::of(now)).await?;
-            self.verdict(&payout, &budgets, now).await?
+        let undecided: Vec<&Payout> =
+            payouts.iter().map(|(payout, _)| payout).filter(|payout| !payout.state.holds_budget()).collect();
+        let facts = self.facts(&undecided, now).await?;
+        let advice = |payout: &Payout| match payout.state.holds_budget() {
+            true => RiskVerdict::Passes,
+            false => facts.verdict(&self.options.rules, payout),
         };
-        Ok(Created { payout, is_new, advice })
+        let created = payouts.into_iter().map(|(payout, is_new)| {
+            let advice = advice(&payout);
+            Created { payout, is_new, advice }
+        });
+        Ok(created.collect())
     }
+}
+
+fn new_payout(id: PayoutId, new: &NewPayout, by: &str, now: Timestamp) -> Payout {
+    let NewPayout { request, memo, reference } = new.clone();
+    Payout { memo, reference, ..Payout::new(id, request, by, now) }
 }
 
 /// Whether a key stands for the same. What tries something again is not the same as what

@@ -5,6 +5,7 @@
 
 mod approve;
 mod create;
+mod facts;
 mod reject;
 mod report;
 mod retry;
@@ -18,11 +19,13 @@ use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::desk::DeskError;
 use windlass_core::payout::ledger::{Budget, BudgetKey, Payout};
 use windlass_core::payout::request::{PayoutId, PayoutRequest};
-use windlass_core::payout::risk::{Candidate, RiskFacts, RiskVerdict};
+use windlass_core::payout::risk::Candidate;
 use windlass_core::payout::store::Payouts;
 use windlass_core::store::Store;
 use windlass_core::time::Timestamp;
 
+use self::facts::Facts;
+pub(super) use self::facts::known_recipients;
 pub use self::report::risk_report;
 pub use self::vault_desk::VaultDesk;
 
@@ -94,21 +97,9 @@ impl Desk {
         budgets(&self.ledger, request, day).await.map_err(Into::into)
     }
 
-    /// Whether a payout may be made, with what the day holds besides it.
-    async fn verdict(
-        &self,
-        payout: &Payout,
-        budgets: &[Budget; 2],
-        now: Timestamp,
-    ) -> Result<RiskVerdict, DeskError> {
-        let request = &payout.request;
-        let facts = RiskFacts {
-            now,
-            day_total: budgets[0].total,
-            recipient_total: budgets[1].total,
-            is_known_recipient: self.ledger.paid_to(request.vault, request.to).await?.is_some(),
-        };
-        Ok(self.options.rules.check(&candidate(payout), &facts))
+    /// What the rules are asked by, for payouts that hold nothing of today yet.
+    async fn facts(&self, payouts: &[&Payout], now: Timestamp) -> Result<Facts, DeskError> {
+        Ok(Facts::read(&self.ledger, &self.options.rules, payouts, now).await?)
     }
 }
 

@@ -40,7 +40,7 @@ pub async fn risk_report(
         now,
         day_total: total.total.saturating_sub(own),
         recipient_total: of_recipient.total.saturating_sub(own),
-        is_known_recipient: ledger.paid_to(request.vault, request.to).await?.is_some(),
+        is_known_recipient: !ledger.paid_to(request.vault, &[request.to]).await?.is_empty(),
     };
     Ok(options.rules.report(&candidate(payout), &facts))
 }

@@ -12,9 +12,10 @@ use windlass_core::payout::risk_report::RiskReport;
 use windlass_core::payout::submit::{Call, CallOutcome, TransactionChain};
 use windlass_core::payout::vault::answer::{self, VaultAnswerError, VaultStatus};
 use windlass_core::payout::vault::calldata;
-use windlass_core::reader::BlockTag;
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind};
 
 use super::Desk;
+use crate::pay::identity::{Known, compare};
 
 /// A desk, and the chain of its vault.
 #[derive(Clone)]
@@ -29,8 +30,14 @@ impl VaultDesk {
         Self { desk, chain }
     }
 
-    /// What the vault says of a payout, as of the newest block.
+    /// What the vault says of a payout, as of the newest block. Another chain's vault says nothing.
     async fn vault_says(&self, payout: &Payout) -> Result<VaultStatus, DeskError> {
+        if let Some(identity) = self.desk.ledger.chain_identity(payout.request.vault).await? {
+            let newest = self.chain.header(BlockTag::Latest).await?.map_or(0, |header| header.block.number);
+            if let Known::Other(why) = compare(&*self.chain, &identity, newest).await? {
+                return Err(ChainError::new(ChainErrorKind::Malformed, why).into());
+            }
+        }
         let vault = payout.request.vault.address;
         let data = calldata::request_state(payout.request.request_id());
         let call = Call { from: vault, to: Some(vault), data };
@@ -54,8 +61,8 @@ impl PayoutDesk for VaultDesk {
         self.desk.create(new, by).await
     }
 
-    async fn preview(&self, new: &NewPayout, by: &str) -> Result<Created, DeskError> {
-        self.desk.preview(new, by).await
+    async fn preview_all(&self, new: &[NewPayout], by: &str) -> Result<Vec<Created>, DeskError> {
+        self.desk.preview_all(new, by).await
     }
 
     fn needed(&self, payout: &Payout) -> u32 {

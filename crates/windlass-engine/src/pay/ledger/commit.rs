@@ -47,7 +47,10 @@ impl Ledger {
         // The file names the entry at once: a loss of power must not take the entry away again.
         commit.durability = Durability::Full;
         let turn = if commit.writes.iter().any(is_signed) { self.head_turn().await? } else { None };
-        let known = self.followed_for(&versions).await?;
+        // What replaces a refused approval has its version, as there is no other.
+        let is_replaced = |write: &Write| matches!(write, Write::Pay(PayWrite::Replace(_)));
+        let decided_on = if commit.writes.iter().any(is_replaced) { &[] } else { &versions[..] };
+        let known = self.followed_for(decided_on).await?;
         for write in &mut commit.writes {
             if let Write::Pay(PayWrite::Audit { followed, .. }) = write {
                 *followed = Some(known);

@@ -32,11 +32,12 @@ use windlass_core::chain::B256;
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::payout::audit::{AuditFault, AuditHead, AuditKey};
 use windlass_core::payout::ledger::{
-    ApiKey, Forgery, ForgeryKind, IntentId, LedgerIndex, LedgerRow, Payout, RowId, RowStanding,
+    ApiKey, ChainIdentity, Forgery, ForgeryKind, IntentId, LedgerIndex, LedgerRow, Payout, RowId, RowStanding,
 };
-use windlass_core::payout::request::PayoutId;
+use windlass_core::payout::request::{PayoutId, VaultRef};
 use windlass_core::store::Store;
 
+pub(super) use self::naming::subject_of;
 use super::head_file::HeadFile;
 
 /// Rows that were refused, by table and by what is wrong with them.
@@ -147,6 +148,18 @@ impl Ledger {
         refused.iter().map(|(row, kind)| Forgery { row: row.clone(), kind: *kind }).collect()
     }
 
+    /// Forgets rows that were refused and are neither there nor named any more: somebody has taken
+    /// them away again.
+    pub async fn forget_removed(&self) -> StoreResult<()> {
+        for Forgery { row, .. } in self.forgeries() {
+            let is_named = self.refresh().await?.index.contains(&row);
+            if !is_named && !is_there(&*self.store, &row).await? {
+                self.mended(std::iter::once(row));
+            }
+        }
+        Ok(())
+    }
+
     /// Reads rows, and refuses those that are not what Windlass has written last. `expected`
     /// says which rows have to be among them.
     async fn read<T, F, R>(
@@ -249,12 +262,46 @@ impl Ledger {
         self.read(nothing, || self.store.payouts_of_requests(ids)).await
     }
 
+    /// The blocks by which a vault's chain is known again, if they were learned.
+    pub async fn chain_identity(&self, vault: VaultRef) -> StoreResult<Option<ChainIdentity>> {
+        let key = ChainIdentity::state_key(vault).map_err(|error| StoreError::Invalid(error.to_string()))?;
+        let expected = |index: &LedgerIndex| named(index, std::iter::once(RowId::ChainIdentity(vault)));
+        let read = || async {
+            let kept = self.store.state(&key).await?;
+            // What cannot be read is as good as gone, and missed where the log names it.
+            Ok(kept.and_then(|text| serde_json::from_str(&text).ok()).into_iter().collect())
+        };
+        let mut rows = self.read(expected, read).await?.all()?;
+        rows.retain(|row: &ChainIdentity| row.vault == vault);
+        Ok(rows.pop())
+    }
+
+    /// The version of a row that the log names last, if it does.
+    pub async fn last_version(&self, row: &RowId) -> StoreResult<Option<i64>> {
+        Ok(self.refresh().await?.index.last_version(row))
+    }
+
     /// Every API key: those that can be used, and those that were refused.
     pub async fn check_api_keys(&self) -> StoreResult<Checked<ApiKey>> {
         let is_key = |row: &&RowId| matches!(row, RowId::ApiKey(_));
         let expected = |index: &LedgerIndex| index.rows().filter(is_key).cloned().collect();
         self.read(expected, || self.store.list_api_keys()).await
     }
+}
+
+/// Whether a row is in its table, whatever it says.
+async fn is_there(store: &dyn Store, row: &RowId) -> StoreResult<bool> {
+    Ok(match row {
+        RowId::Payout(id) => !store.payouts(&[*id]).await?.is_empty(),
+        RowId::Approval { payout, approver } => {
+            store.approvals(&[*payout]).await?.iter().any(|one| one.approver == *approver)
+        }
+        RowId::Budget(key) => store.budgets(&[*key]).await?.iter().any(|one| one.version > 0),
+        RowId::Intent(id) => store.intent(*id).await?.is_some(),
+        RowId::Signer { chain, address } => store.signer(*chain, *address).await?.is_some(),
+        RowId::ApiKey(name) => store.list_api_keys().await?.iter().any(|one| one.name == *name),
+        RowId::ChainIdentity(_) => true,
+    })
 }
 
 fn nothing(_: &LedgerIndex) -> Vec<RowId> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use windlass_core::commit::Write;
 use windlass_core::payout::audit::{AuditEntry, AuditKey};
-use windlass_core::payout::ledger::{PayWrite, RowId, RowVersion};
+use windlass_core::payout::ledger::{PayWrite, ReplacedRow, RowId, RowVersion};
 
 /// Gives every row of a commit its code, and names it in the audit log: with the entry that is
 /// about it, or else with the last one.
@@ -21,7 +21,18 @@ pub(super) fn authenticate(key: &AuditKey, writes: &mut Vec<Write>) -> Vec<RowVe
             PayWrite::Intents(rows) => rows.iter_mut().for_each(|row| take(key.authenticate(row))),
             PayWrite::Signer(row) => take(key.authenticate(row)),
             PayWrite::ApiKey(row) => take(key.authenticate(row)),
-            PayWrite::Attempts(_) | PayWrite::Audit { .. } | PayWrite::OpenTotalLimit(_) => {}
+            PayWrite::Replace(row) => take(match &mut **row {
+                ReplacedRow::Payout(row) => key.authenticate(row),
+                ReplacedRow::Approval(row) => key.authenticate(row),
+                ReplacedRow::Budget(row) => key.authenticate(row),
+                ReplacedRow::Intent(row, _) => key.authenticate(row),
+                ReplacedRow::Signer(row) => key.authenticate(row),
+                ReplacedRow::ApiKey(row) => key.authenticate(row),
+            }),
+            PayWrite::Remove(_)
+            | PayWrite::Attempts(_)
+            | PayWrite::Audit { .. }
+            | PayWrite::OpenTotalLimit(_) => {}
         }
     }
     if versions.is_empty() {
@@ -69,12 +80,13 @@ fn name_rows(entries: &mut [AuditEntry], versions: &[RowVersion]) {
 }
 
 /// What entries about a row have for a subject.
-fn subject_of(row: &RowId) -> String {
+pub(in crate::pay) fn subject_of(row: &RowId) -> String {
     match row {
         RowId::Payout(id) | RowId::Approval { payout: id, .. } => id.to_string(),
         RowId::Budget(key) => key.token.to_string(),
         RowId::Intent(id) => id.to_string(),
         RowId::Signer { address, .. } => address.to_string(),
         RowId::ApiKey(name) => name.clone(),
+        RowId::ChainIdentity(vault) => vault.address.to_string(),
     }
 }

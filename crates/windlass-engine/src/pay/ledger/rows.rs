@@ -57,9 +57,8 @@ impl Payouts for Ledger {
     }
 
     /// One that was refused makes nobody known.
-    async fn paid_to(&self, vault: VaultRef, to: Address) -> StoreResult<Option<Payout>> {
-        let read = || async { Ok(self.store.paid_to(vault, to).await?.into_iter().collect()) };
-        Ok(self.read(nothing, read).await?.rows.pop())
+    async fn paid_to(&self, vault: VaultRef, to: &[Address]) -> StoreResult<Vec<Payout>> {
+        Ok(self.read(nothing, || self.store.paid_to(vault, to)).await?.rows)
     }
 
     async fn open_total(&self, vault: VaultRef, token: Address) -> StoreResult<U256> {

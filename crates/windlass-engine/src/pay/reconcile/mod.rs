@@ -201,7 +201,10 @@ impl Payer {
             }
             (Some(payout), VaultEvent::PayoutExecuted(paid)) => {
                 if payout.state.is_end() || !is_as_asked(payout, paid) {
-                    tracing::error!(payout = %payout.id, ?paid, "the vault tells otherwise than what is stored");
+                    tracing::error!(
+                        payout = %payout.id, transaction = %at.transaction, to = %paid.to, token = %paid.token,
+                        amount = %paid.amount, "the vault tells otherwise than what is stored"
+                    );
                     page.note(
                         "payout.contradicted",
                         payout.id,

@@ -34,6 +34,18 @@ impl Submitter {
         held.map(|()| done)
     }
 
+    /// The endpoints serve another chain: every payout that is due is held with the reason.
+    pub(super) async fn show_other_chain(&mut self, why: &str) -> Result<Submitted, PayError> {
+        let accounts = self.payer.accounts.clone();
+        accounts.set_other_chain(Some(why));
+        let lease = self.take_lease().await?;
+        accounts.set_ours(self.signer.address(), lease.is_some());
+        match lease {
+            Some(lease) => self.show_blocked(&lease, Submitted::OtherChain).await,
+            None => Ok(Submitted::OtherChain),
+        }
+    }
+
     async fn hold(&self, lease: &Lease, taken: Vec<Taken>, reason: &str) -> Result<(), PayError> {
         let now = self.payer.store.now().await?;
         let mut page = self.payer.page();

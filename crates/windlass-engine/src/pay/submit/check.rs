@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use windlass_core::chain::{B256, U256};
+use windlass_core::chain::{Address, B256, U256};
 use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::ledger::{Budget, BudgetKey, Inclusion, OpenTotalLimit, Payout};
 use windlass_core::payout::request::PayoutId;
@@ -15,7 +15,7 @@ use windlass_core::time::Timestamp;
 
 use super::{Submitter, Taken};
 use crate::pay::approvals::Approvals;
-use crate::pay::desk::candidate;
+use crate::pay::desk::{candidate, known_recipients};
 use crate::pay::error::PayError;
 use crate::pay::payer::Sight;
 
@@ -49,6 +49,8 @@ pub(super) struct Checked {
     pub(super) settled: Vec<(Taken, Fate)>,
     /// The days' sums that are concerned.
     pub(super) budgets: Budgets,
+    /// The recipients that were paid before.
+    known_recipients: BTreeSet<Address>,
     /// What the vault can pay of each token that is to be signed.
     pub(super) limits: Vec<OpenTotalLimit>,
 }
@@ -114,6 +116,7 @@ impl Submitter {
             ready: Vec::new(),
             settled: Vec::new(),
             budgets: Budgets::default(),
+            known_recipients: BTreeSet::new(),
             limits: Vec::new(),
         };
         let mut asked = Vec::new();
@@ -125,6 +128,9 @@ impl Submitter {
         }
         let ids: Vec<B256> = asked.iter().map(|taken| taken.payout.request.request_id()).collect();
         self.load_budgets(&mut checked, &asked).await?;
+        let wanted: Vec<&Payout> = asked.iter().map(|taken| &taken.payout).collect();
+        let (ledger, rules) = (&self.payer.ledger, &self.payer.options.rules);
+        checked.known_recipients = known_recipients(ledger, rules, &wanted).await?;
         let payouts: Vec<PayoutId> = asked.iter().map(|taken| taken.payout.id).collect();
         let approvals = Approvals::of(&self.payer.ledger, &payouts).await?;
         let sight = self.payer.sight().await?;
@@ -132,7 +138,7 @@ impl Submitter {
         for (taken, record) in asked.into_iter().zip(records) {
             let fate = match self.told(&sight, &taken.payout, record).await {
                 Ok(None) => match self.unapproved(&taken.payout, &approvals) {
-                    None => self.allowed(&mut checked, &taken.payout).await?,
+                    None => self.allowed(&mut checked, &taken.payout)?,
                     fate => fate,
                 },
                 Ok(fate) => fate,
@@ -219,7 +225,7 @@ impl Submitter {
     }
 
     /// What the rules say, and whether today has room for what was approved on another day.
-    async fn allowed(&self, checked: &mut Checked, payout: &Payout) -> Result<Option<Fate>, PayError> {
+    fn allowed(&self, checked: &mut Checked, payout: &Payout) -> Result<Option<Fate>, PayError> {
         if !self.payer.options.pays(payout.request.token) {
             return Ok(Some(Fate::wait("its token is not among those that are paid any more")));
         }
@@ -231,8 +237,7 @@ impl Submitter {
         let own = if held_on == today { payout.request.amount } else { U256::ZERO };
         let [day_total, recipient_total] =
             keys(payout, today).map(|key| checked.budgets.tentative(key).saturating_sub(own));
-        let is_known_recipient = rules.new_recipient_hold.is_zero()
-            || self.payer.ledger.paid_to(payout.request.vault, payout.request.to).await?.is_some();
+        let is_known_recipient = checked.known_recipients.contains(&payout.request.to);
         let facts = RiskFacts { now, day_total, recipient_total, is_known_recipient };
         match rules.check(&candidate(payout), &facts) {
             RiskVerdict::Passes => {

@@ -55,6 +55,8 @@ pub enum Submitted {
     NotYet,
     /// The account cannot pay for the gas of its next transaction.
     ShortOfGas,
+    /// The endpoints serve another chain than the one that the vault is known on.
+    OtherChain,
     /// As many transactions are on their way as may be.
     Full,
     /// There is nothing to do.
@@ -110,6 +112,16 @@ impl Submitter {
 
     /// Does one unit of work.
     pub async fn step(&mut self) -> Result<Submitted, PayError> {
+        match self.work_once().await {
+            Err(PayError::OtherChain(why)) => self.show_other_chain(&why).await,
+            done => done,
+        }
+    }
+
+    async fn work_once(&mut self) -> Result<Submitted, PayError> {
+        if self.payer.accounts.other_chain().is_some() {
+            self.payer.watch_chain().await?;
+        }
         self.payer.reconcile_once().await?;
         let (account, accounts) = (self.signer.address(), self.payer.accounts.clone());
         let lease = self.take_lease().await?;
@@ -132,6 +144,8 @@ impl Submitter {
         }
         let used = self.payer.chain.nonce(row.address, NonceTag::Block(BlockTag::Latest)).await?;
         if used > row.next_nonce {
+            // Another chain's count says nothing of this account.
+            self.payer.check_chain().await?;
             return self.halt(&lease, &row, used).await;
         }
         let room = self.payer.options.max_open.saturating_sub(row.next_nonce - used);
@@ -310,9 +324,11 @@ impl Paced for Submitter {
     async fn pace(&mut self) -> Result<Duration, PayError> {
         Ok(match self.step().await? {
             Submitted::Worked { .. } => Duration::ZERO,
-            Submitted::NotOurs | Submitted::Halted | Submitted::NotYet | Submitted::ShortOfGas => {
-                NOT_OURS_PAUSE
-            }
+            Submitted::NotOurs
+            | Submitted::Halted
+            | Submitted::NotYet
+            | Submitted::ShortOfGas
+            | Submitted::OtherChain => NOT_OURS_PAUSE,
             Submitted::Full | Submitted::Idle => self.payer.options.track_interval / 4,
         })
     }

@@ -17,6 +17,7 @@ use windlass_core::commit::Write;
 use windlass_core::error::{RetryAdvice, StoreError};
 use windlass_core::job::{ClaimedJob, JobTicket, NewJob};
 use windlass_core::payout::ledger::{Attempt, IntentId};
+use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::Payouts;
 use windlass_core::time::Timestamp;
 
@@ -102,7 +103,6 @@ impl Tracker {
 
     async fn look_at(&mut self, jobs: Vec<ClaimedJob>) -> Result<Tracked, PayError> {
         let payer = self.payer.clone();
-        let sight = payer.sight().await?;
         let mut followed = Vec::with_capacity(jobs.len());
         for job in &jobs {
             match job.key.as_str().parse::<IntentId>() {
@@ -110,6 +110,13 @@ impl Tracker {
                 Err(error) => payer.discard(job, &error).await?,
             }
         }
+        let sight = match payer.sight().await {
+            Err(PayError::OtherChain(why)) => {
+                self.hold_all(&followed, &why).await?;
+                return Err(PayError::OtherChain(why));
+            }
+            sight => sight?,
+        };
         let looks = stream::iter(followed).map(|followed| {
             let (payer, sight) = (&payer, &sight);
             let reception = self.sent.get(&followed.intent).and_then(|sent| sent.reception);
@@ -177,6 +184,27 @@ impl Tracker {
             steps.iter().fold(page.into_commit(), |commit, (followed, _)| commit.under_job(followed.ticket));
         let commit = if is_news { commit } else { commit.relaxed() };
         counted::commit(&payer.ledger, commit).await?;
+        Ok(())
+    }
+
+    /// Payouts on their way say that the chain is another one. Their jobs are given back.
+    async fn hold_all(&self, followed: &[Followed], why: &str) -> Result<(), PayError> {
+        let payer = &self.payer;
+        let now = payer.store.now().await?;
+        let mut page = payer.page();
+        let mut is_news = false;
+        for Followed { intent, .. } in followed {
+            let Some(intent) = payer.ledger.intent(*intent).await? else { continue };
+            for payout in payer.ledger.payouts(&intent.payouts).await? {
+                if payout.state == PayoutState::Submitted && !payout.is_held_for(why) {
+                    page.payout(Some(&payout), payout.held(why, None, now));
+                    is_news = true;
+                }
+            }
+        }
+        if is_news {
+            counted::commit(&payer.ledger, page.into_commit()).await?;
+        }
         Ok(())
     }
 

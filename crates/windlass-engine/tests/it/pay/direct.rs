@@ -16,7 +16,7 @@ use windlass_core::payout::submit::{
 };
 use windlass_core::payout::transaction::ReadTransaction;
 use windlass_core::reader::{
-    BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan, Receipts,
+    BlockTag, ChainError, ChainErrorKind, ChainReader, EndpointAnswer, Header, LogFilter, LogSpan, Receipts,
 };
 use windlass_core::store::Store;
 use windlass_devnet::chain::Chain;
@@ -203,6 +203,34 @@ impl ChainReader for Direct {
 
     async fn code(&self, address: Address, _: BlockTag) -> Result<Bytes, ChainError> {
         Ok(self.chain.code(address))
+    }
+
+    async fn header_from_each(&self, block: BlockTag) -> Vec<EndpointAnswer<Option<Header>>> {
+        let (others, is_silent, pruned) = {
+            let tricks = self.tricks.lock().expect("whole");
+            (tricks.others.clone(), tricks.is_silent, tricks.pruned.clone())
+        };
+        let mut own = self.header(block).await;
+        let header = own.as_ref().ok().cloned().flatten();
+        if header.as_ref().is_some_and(|header| pruned.contains(&header.block.number)) {
+            own = Ok(None);
+        }
+        if is_silent {
+            own = Err(ChainError::new(ChainErrorKind::Unreachable, "no answer"));
+        }
+        let mut answers = vec![EndpointAnswer::sole(own)];
+        for (endpoint, hash) in others {
+            let told = header.clone().zip(hash).map(|(mut header, hash)| {
+                header.block.hash = hash;
+                header
+            });
+            answers.push(EndpointAnswer { endpoint: endpoint.to_owned(), answer: Ok(told) });
+        }
+        answers
+    }
+
+    fn report_other_chain(&self, endpoint: &str, _why: &str) {
+        self.tricks.lock().expect("whole").reported.push(endpoint.to_owned());
     }
 
     fn range_size(&self, _: &LogFilter) -> u64 {

@@ -73,7 +73,7 @@ impl Break {
     }
 
     /// Looks at everything, as is done once a minute.
-    async fn check(&self) -> BTreeSet<(&'static str, ForgeryKind)> {
+    pub(super) async fn check(&self) -> BTreeSet<(&'static str, ForgeryKind)> {
         LedgerCheck::new(self.process.ledger.clone()).step().await.expect("compared");
         self.refused()
     }
@@ -120,6 +120,8 @@ on_both_stores!(
     signed_forms_that_were_altered_are_not_sent,
     an_account_that_was_halted_is_not_let_go,
     an_account_that_was_removed_is_not_begun_anew,
+    the_known_blocks_of_the_chain_cannot_be_altered_removed_or_put_back,
+    jobs_that_were_deleted_are_made_again,
     a_log_that_was_cut_or_altered_stops_everything,
 );
 
@@ -391,8 +393,8 @@ async fn a_recipient_is_not_made_known_by_an_inserted_payout(kind: Kind) {
         "INSERT INTO payout SELECT * FROM forged".to_owned(),
     ];
     case.intruder.run(&insert).await;
-    let paid = case.process.ledger.paid_to(case.world.vault, asked.to).await.expect("read");
-    assert_eq!((paid, case.refused()), (None, refused("payout", ForgeryKind::Altered)));
+    let paid = case.process.ledger.paid_to(case.world.vault, &[asked.to]).await.expect("read");
+    assert_eq!((paid, case.refused()), (Vec::new(), refused("payout", ForgeryKind::Altered)));
     let approved = desk.approve(id, "boss").await.expect("approved").payout;
     assert_eq!(approved.hold.expect("a day").reason, "first payment to this recipient");
     case.rounds(5).await;
@@ -537,6 +539,67 @@ async fn an_account_that_was_removed_is_not_begun_anew(kind: Kind) {
     case.rounds(5).await;
     assert_eq!(case.paid().await, 1);
     assert_eq!(case.refused(), refused("signer", ForgeryKind::Removed));
+}
+
+async fn the_known_blocks_of_the_chain_cannot_be_altered_removed_or_put_back(kind: Kind) {
+    let mut case = Break::new(kind, |_| {}).await;
+    case.world.approved("invoice-1", 5).await;
+    case.rounds(20).await;
+    case.world.approved("invoice-2", 5).await;
+    let where_it_is = "WHERE key LIKE 'pay/%/identity'";
+    case.sql(&[&format!("CREATE TABLE kept AS SELECT * FROM state {where_it_is}")]).await;
+    let remove = format!("DELETE FROM state {where_it_is}");
+    for (statement, kind) in [
+        (
+            format!("UPDATE state SET value = replace(value, '\"number\":0', '\"number\":1') {where_it_is}"),
+            ForgeryKind::Altered,
+        ),
+        (format!("UPDATE state SET value = '{{}}' {where_it_is}"), ForgeryKind::Removed),
+        (remove.clone(), ForgeryKind::Removed),
+    ] {
+        assert_eq!(case.sql(&[&statement]).await, 1, "{statement}");
+        // Whoever begins looks at once, and whoever runs within half a minute.
+        let mut begun = case.world.process("begun");
+        assert!(begun.submitters[0].step().await.is_err(), "{statement}");
+        assert!(case.check().await.contains(&("chain", kind)), "{statement}: {:?}", case.refused());
+        case.world.clock.advance_ms(31_000);
+        case.rounds(2).await;
+        assert_eq!(case.paid().await, 1, "{statement}");
+        case.sql(&[&remove, "INSERT INTO state SELECT * FROM kept"]).await;
+    }
+    case.world.clock.advance_ms(61_000);
+    case.rounds(20).await;
+    assert_eq!((case.paid().await, case.check().await), (2, BTreeSet::new()));
+}
+
+async fn jobs_that_were_deleted_are_made_again(kind: Kind) {
+    let mut case = Break::new(kind, |options| options.max_open = 1).await;
+    let sent = case.world.approved("invoice-1", 5).await;
+    case.process.submitters[0].step().await.expect("signed");
+    let waiting = case.world.approved("invoice-2", 5).await;
+    assert_eq!(case.world.payout(sent).await.state, PayoutState::Submitted);
+    let lanes = case.sql(&["DELETE FROM job", "DELETE FROM lane WHERE queue LIKE 'pay/%'"]).await;
+    assert!(lanes > 0);
+    case.world.clock.advance_ms(60_000);
+    case.rounds(10).await;
+    assert_eq!((case.paid().await, case.world.payout(sent).await.inclusion), (1, None), "nobody follows it");
+    assert_eq!(case.world.payout(waiting).await.state, PayoutState::Approved, "nobody signs it");
+    let store = case.world.store.clone();
+    let jobs = async || -> u64 {
+        let queues = store.count_jobs().await.expect("counted");
+        queues.iter().map(|queue| queue.open).sum()
+    };
+    assert_eq!(jobs().await, 0);
+    case.check().await;
+    assert_eq!(jobs().await, 2);
+    case.check().await;
+    assert_eq!(jobs().await, 2, "each once");
+    case.rounds(20).await;
+    for id in [sent, waiting] {
+        assert_eq!(case.world.payout(id).await.state, PayoutState::Confirmed);
+    }
+    case.check().await;
+    assert_eq!((jobs().await, case.paid().await), (0, 2));
 }
 
 async fn a_log_that_was_cut_or_altered_stops_everything(kind: Kind) {

@@ -1,6 +1,7 @@
 //! What an endpoint tells that is not so: it lags, or it lies.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use alloy_primitives::{Address, B256};
 use windlass_core::payout::submit::NonceTag;
@@ -19,6 +20,14 @@ pub(crate) struct Tricks {
     pub(crate) is_waiting_counted: bool,
     /// Every transaction is refused, in words that nobody listed.
     pub(crate) refuses_sends: bool,
+    /// What other endpoints than this one say of the hash of every block, beside it.
+    pub(crate) others: Vec<(&'static str, Option<B256>)>,
+    /// This one does not answer when each endpoint is asked.
+    pub(crate) is_silent: bool,
+    /// This one does not know these heights when each endpoint is asked.
+    pub(crate) pruned: Range<u64>,
+    /// Endpoints that were reported to serve another chain.
+    pub(crate) reported: Vec<String>,
     /// An endpoint that is behind answers some questions.
     pub(crate) lag: Option<Lag>,
 }

@@ -154,7 +154,30 @@ impl World {
         change: impl FnOnce(&mut PayOptions),
     ) -> Self {
         let options = ChainOptions { finality_depth: FINALITY, ..ChainOptions::deterministic() };
-        let chain = Chain::new(options);
+        Self::on_chain(Chain::new(options), store, database, clock, risk_key, change)
+    }
+
+    /// The same database with a chain that began anew: another first block, the same id, accounts,
+    /// token and vault.
+    pub(crate) fn began_anew(&self) -> Self {
+        let genesis_timestamp_s = ChainOptions::default().genesis_timestamp_s + 1_000;
+        let options =
+            ChainOptions { finality_depth: FINALITY, genesis_timestamp_s, ..ChainOptions::deterministic() };
+        let (store, clock) = (self.store.clone(), self.clock.clone());
+        let world = Self::on_chain(Chain::new(options), store, (), clock, self.risk_key, |_| {});
+        assert_eq!((world.vault, world.token), (self.vault, self.token));
+        world.random.store(1_000, Ordering::SeqCst);
+        world
+    }
+
+    fn on_chain(
+        chain: Chain,
+        store: Arc<dyn Store>,
+        database: impl Any + Send + Sync,
+        clock: Arc<ManualClock>,
+        risk_key: Option<usize>,
+        change: impl FnOnce(&mut PayOptions),
+    ) -> Self {
         let accounts = chain.accounts();
         let (admin, operator) = (accounts[0].address(), accounts[1].address());
         let name = ("Demo Dollar".to_owned(), "DUSD".to_owned(), U256::from(6)).abi_encode_params();

@@ -40,3 +40,25 @@ fn no_file_names_a_place_on_one_machine() {
         }
     }
 }
+
+/// What an operator reads in the log is words: no value in the form that is made for programmers.
+/// A pause, which reads alike in both, is the exception.
+#[test]
+fn no_line_of_the_log_has_a_debug_form() {
+    let mut looked_at = 0;
+    for file in shipped() {
+        let code: String = file.code().collect::<Vec<_>>().join("\n");
+        for level in ["info", "warn", "error"] {
+            for (_, rest) in
+                code.match_indices(&format!("tracing::{level}!(")).map(|(at, _)| code.split_at(at))
+            {
+                let call = rest.split(';').next().unwrap_or_default();
+                let call = call.replace("?delay", "delay");
+                let is_debug = [", ?", "(?", "= ?", "{:?}", ":?}"].iter().any(|form| call.contains(form));
+                assert!(!is_debug, "{}: {call}", file.path);
+                looked_at += 1;
+            }
+        }
+    }
+    assert!(looked_at > 100, "only {looked_at} lines of the log were found");
+}

@@ -3,6 +3,7 @@
 mod accept;
 mod head;
 mod list;
+mod repair;
 mod verify;
 
 use clap::Subcommand;
@@ -26,6 +27,8 @@ enum Verb {
     Head(head::Args),
     /// Go on from the log as it stands, after a backup was restored
     Accept(accept::Args),
+    /// List rows that were refused, or put one right from what the log says
+    Repair(repair::Args),
 }
 
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
@@ -34,5 +37,6 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
         Verb::List(args) => list::run(args, global).await,
         Verb::Head(args) => head::run(args, global).await,
         Verb::Accept(args) => accept::run(args, global).await,
+        Verb::Repair(args) => repair::run(args, global).await,
     }
 }

@@ -101,7 +101,7 @@ async fn verify(
         count => {
             let message = format!("{count} rows are not what the audit log says");
             Err(Failure::coded(Code::RowForged, message)
-                .hint("somebody else has written to the database: put the rows back from a backup, then run this again"))
+                .hint("somebody else has written to the database: put the rows back from a backup, or see `windlass audit-log repair`"))
         }
     }
 }

@@ -90,11 +90,7 @@ async fn create(args: &Args, session: &Session) -> Result<Vec<Created>, Failure>
         }],
     };
     if args.dry_run {
-        let mut previews = Vec::with_capacity(asked.len());
-        for new in &asked {
-            previews.push(session.desk.preview(new, &session.actor).await?);
-        }
-        return Ok(previews);
+        return Ok(session.desk.preview_all(&asked, &session.actor).await?);
     }
     Ok(session.desk.create(&asked, &session.actor).await?)
 }

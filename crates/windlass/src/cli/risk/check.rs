@@ -82,7 +82,7 @@ async fn check(args: &Args, session: &Session) -> Result<(Answer, String), Failu
         passes: !matches!(report.verdict, RiskVerdict::Refused(_)),
         verdict: verdict(&report.verdict),
         approvals_needed: session.desk.needed(&created.payout),
-        is_known_recipient: session.ledger.paid_to(request.vault, request.to).await?.is_some(),
+        is_known_recipient: !session.ledger.paid_to(request.vault, &[request.to]).await?.is_empty(),
         day: UtcDay::of(session.store.now().await?).to_string(),
         held_today: used(RiskRule::MaxDailyTotal),
         held_today_for_recipient: used(RiskRule::MaxDailyPerRecipient),

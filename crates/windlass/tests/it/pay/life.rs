@@ -42,6 +42,28 @@ async fn a_payout_is_asked_for_approved_paid_and_final() {
     assert_eq!((&reconciled["events"], &reconciled["repaired"]), (&1.into(), &0.into()), "{reconciled}");
 }
 
+/// A payout that is CONFIRMED and not final yet has a transaction that is in a block.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_transaction_of_a_confirmed_payout_is_shown_in_its_block() {
+    let world = PayWorld::start().await;
+    let folder = world.folder("");
+    let id = create(&folder, "invoice-1", "1 USDC");
+    assert_eq!(folder.run(&["payout", "approve", &id]).code, Some(0));
+    let _running = folder.start(&["run", "--role", "pay"]);
+    let line = |words: &str| {
+        let shown = folder.run(&["payout", "show", &id]).stdout;
+        let is_transaction = |line: &&str| line.starts_with("transaction") && line.contains(words);
+        shown.lines().find(is_transaction).map(str::to_owned).ok_or(shown)
+    };
+    until(|| line("waits to be mined"));
+    world.chain.mine();
+    let block = world.chain.head().number();
+    until(|| line(&format!("in block {block}, which is not final yet")));
+    let shown = world.until_payout(&folder, &id, |payout| payout["finalized_at"].is_i64());
+    assert_eq!(shown["inclusion"]["block"]["number"], block);
+    until(|| line("mined for good"));
+}
+
 /// Whoever looks at the log of `run` sees each payout move, also what a command elsewhere did.
 #[tokio::test(flavor = "multi_thread")]
 async fn payouts_are_logged_as_they_move() {

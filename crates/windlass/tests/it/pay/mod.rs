@@ -9,6 +9,7 @@ mod http;
 mod init;
 mod life;
 mod native;
+mod operator;
 mod rules;
 mod same_json;
 mod short_ids;

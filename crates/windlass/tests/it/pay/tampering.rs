@@ -116,3 +116,36 @@ async fn a_database_that_was_put_back_pays_nothing_until_somebody_says_so() {
     assert_eq!(verify(&folder).code, Some(0));
     assert!(folder.run(&["audit-log", "list"]).stdout.contains("audit.accepted"));
 }
+
+/// A row that no backup has is put right from the log, once an operator has seen what would be done.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_row_is_put_right_from_the_log() {
+    let world = PayWorld::start().await;
+    let folder = world.folder("");
+    let id = create(&folder, "invoice-1", "1 USDC");
+    let repair = |more: &[&str]| folder.run(&[&["audit-log", "repair"], more].concat());
+    assert_eq!(repair(&[]).stdout, "every row is what the audit log says\n");
+    tamper(&folder, &format!("UPDATE payout SET recipient = x'{}'", "66".repeat(20)));
+    let refused = folder.run(&["payout", "show", &id]);
+    assert!(refused.code == Some(1) && refused.stderr.contains("W0612"), "{}", refused.shown());
+    assert!(verify(&folder).stderr.contains("windlass audit-log repair"));
+    let row = format!("payout:{id}");
+    let listed = repair(&[]);
+    assert!(listed.code == Some(0) && listed.stdout.starts_with(&format!("{row}\n")), "{}", listed.shown());
+    let asked = repair(&[&row]);
+    assert!(
+        asked.code == Some(1) && asked.stderr.contains("makes it anew") && asked.stderr.contains("--yes"),
+        "{}",
+        asked.shown()
+    );
+    assert_eq!(verify(&folder).code, Some(1), "nothing was done yet");
+    let done = repair(&[&row, "--yes"]);
+    assert!(done.code == Some(0) && done.stdout.contains("is made anew"), "{}", done.shown());
+    assert_eq!(verify(&folder).code, Some(0));
+    let shown = folder.run(&["payout", "show", &id]).stdout;
+    assert!(shown.to_lowercase().contains(TO), "{shown}");
+    assert!(folder.run(&["audit-log", "list"]).stdout.contains("row.repaired"));
+    let sound = repair(&[&row, "--yes"]);
+    assert!(sound.code == Some(1) && sound.stderr.contains("nothing to put right"), "{}", sound.shown());
+    assert_eq!(repair(&["payout:7"]).code, Some(2));
+}

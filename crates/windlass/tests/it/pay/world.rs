@@ -23,7 +23,7 @@ sol! {
 const VAULT: &str = include_str!("../../../../../contracts/artifacts/SettlementVault.json");
 pub(super) const TOKEN: &str = include_str!("../../../../../contracts/artifacts/DemoToken.json");
 /// So deep a block is final.
-const FINALITY: u64 = 5;
+pub(super) const FINALITY: u64 = 5;
 /// Somebody to be paid.
 pub(crate) const TO: &str = "0x00000000000000000000000000000000000000a1";
 
@@ -43,12 +43,22 @@ pub(crate) struct PayWorld {
 impl PayWorld {
     /// The second account may pay.
     pub(crate) async fn start() -> Self {
-        Self::start_with(VAULT).await
+        Self::begun(VAULT, ChainOptions::default().genesis_timestamp_s).await
     }
 
     /// The same with another vault's code.
     pub(crate) async fn start_with(artifact: &str) -> Self {
-        let options = ChainOptions { finality_depth: FINALITY, ..ChainOptions::deterministic() };
+        Self::begun(artifact, ChainOptions::default().genesis_timestamp_s).await
+    }
+
+    /// The same on a chain whose first block is of another time, and another one so.
+    pub(super) async fn begun_at(genesis_timestamp_s: u64) -> Self {
+        Self::begun(VAULT, genesis_timestamp_s).await
+    }
+
+    async fn begun(artifact: &str, genesis_timestamp_s: u64) -> Self {
+        let options =
+            ChainOptions { finality_depth: FINALITY, genesis_timestamp_s, ..ChainOptions::deterministic() };
         let chain = Chain::new(options);
         let accounts = chain.accounts();
         let (admin, operator) = (accounts[0].address(), accounts[1].address());
