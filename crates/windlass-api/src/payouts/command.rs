@@ -16,13 +16,8 @@ impl Admitted {
     }
 
     /// What would become of requests.
-    pub(crate) async fn preview_all(&self, asked: &[PayoutRequest]) -> ApiResult<Vec<Created>> {
+    pub(crate) async fn preview_all(&self, asked: &[NewPayout]) -> ApiResult<Vec<Created>> {
         Ok(self.pay.desk.preview_all(asked, &self.actor).await?)
-    }
-
-    /// What would become of a request.
-    pub(crate) async fn preview(&self, asked: &NewPayout) -> ApiResult<Created> {
-        Ok(self.pay.desk.preview(asked, &self.actor).await?)
     }
 
     pub(crate) async fn approve(&self, id: PayoutId) -> ApiResult<Approved> {

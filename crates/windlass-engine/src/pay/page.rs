@@ -267,5 +267,7 @@ fn view(payout: &Payout) -> Value {
         "budget_day": payout.budget_day,
         "intent": payout.intent,
         "inclusion": payout.inclusion,
+        "memo": payout.memo,
+        "reference": payout.reference,
     })
 }

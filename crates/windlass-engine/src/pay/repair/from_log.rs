@@ -5,6 +5,7 @@ use windlass_core::chain::{Address, B256, ChainId};
 use windlass_core::payout::audit::AuditRow;
 use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::ledger::{Approval, Hold, Inclusion, IntentId, Payout};
+use windlass_core::payout::memo::{Memo, Reference};
 use windlass_core::payout::request::{IdempotencyKey, PayoutId, PayoutRequest, VaultRef};
 use windlass_core::payout::state::PayoutState;
 use windlass_core::time::Timestamp;
@@ -27,6 +28,8 @@ struct Told {
     budget_day: Option<UtcDay>,
     intent: Option<IntentId>,
     inclusion: Option<Inclusion>,
+    memo: Option<Memo>,
+    reference: Option<Reference>,
 }
 
 /// A block that an entry tells of a payment that has moved.
@@ -123,6 +126,8 @@ pub(super) fn payout(
     let is_lost = is_confirmed && history.is_lost;
     Some(Payout {
         version: named.version + 1,
+        memo: told.memo,
+        reference: told.reference,
         retry_of: told.retry_of,
         state,
         updated_at: now,
