@@ -116,6 +116,8 @@ impl Repairer {
             attempts: u32::try_from(forms.len()).unwrap_or(u32::MAX),
             signed_at_block: 0,
             inclusion: ended.and_then(|ended| ended.inclusion),
+            // The log does not hold it: the export leaves the fee of a repaired transaction empty.
+            receipt: None,
             mac: B256::ZERO,
         };
         Ok((intent, forms.into_iter().map(|(form, _)| form).collect()))

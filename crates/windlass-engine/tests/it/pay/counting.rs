@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use windlass_core::error::StoreResult;
-use windlass_core::payout::desk::Created;
-use windlass_core::payout::request::{PayoutId, PayoutRequest};
+use windlass_core::payout::desk::{Created, NewPayout};
+use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::risk::RiskVerdict;
 use windlass_core::payout::state::PayoutState;
 use windlass_core::store::Store;
@@ -65,8 +65,8 @@ fn new_recipients_wait(options: &mut PayOptions) {
     options.rules.new_recipient_hold = Duration::from_secs(60);
 }
 
-fn many(world: &World, count: usize) -> Vec<PayoutRequest> {
-    (0..count).map(|number| world.request(&format!("invoice-{number}"), 1)).collect()
+fn many(world: &World, count: usize) -> Vec<NewPayout> {
+    (0..count).map(|number| world.request(&format!("invoice-{number}"), 1).into()).collect()
 }
 
 /// The rules are asked by what is read once for all of them, as for one.
@@ -91,7 +91,7 @@ async fn a_thousand_payouts_are_asked_for_in_a_few_questions(kind: Kind) {
     };
     assert_eq!(
         (keys(&preview), keys(&created)),
-        (keys(&created), many(&world, 1_000).iter().map(|one| one.key.to_string()).collect())
+        (keys(&created), many(&world, 1_000).iter().map(|one| one.request.key.to_string()).collect())
     );
     let ids: Vec<PayoutId> = created.iter().map(|one| one.payout.id).collect();
     assert!(ids.is_sorted(), "they are listed as they were asked for");

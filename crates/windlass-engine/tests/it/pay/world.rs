@@ -150,11 +150,11 @@ impl World {
         store: Arc<dyn Store>,
         database: impl Any + Send + Sync,
         clock: Arc<ManualClock>,
-        (risk_key, artifact): (Option<usize>, &str),
+        vault: (Option<usize>, &str),
         change: impl FnOnce(&mut PayOptions),
     ) -> Self {
         let options = ChainOptions { finality_depth: FINALITY, ..ChainOptions::deterministic() };
-        Self::on_chain(Chain::new(options), store, database, clock, risk_key, change)
+        Self::on_chain(Chain::new(options), store, database, clock, vault, change)
     }
 
     /// The same database with a chain that began anew: another first block, the same id, accounts,
@@ -164,7 +164,7 @@ impl World {
         let options =
             ChainOptions { finality_depth: FINALITY, genesis_timestamp_s, ..ChainOptions::deterministic() };
         let (store, clock) = (self.store.clone(), self.clock.clone());
-        let world = Self::on_chain(Chain::new(options), store, (), clock, self.risk_key, |_| {});
+        let world = Self::on_chain(Chain::new(options), store, (), clock, (self.risk_key, VAULT), |_| {});
         assert_eq!((world.vault, world.token), (self.vault, self.token));
         world.random.store(1_000, Ordering::SeqCst);
         world
@@ -175,7 +175,7 @@ impl World {
         store: Arc<dyn Store>,
         database: impl Any + Send + Sync,
         clock: Arc<ManualClock>,
-        risk_key: Option<usize>,
+        (risk_key, artifact): (Option<usize>, &str),
         change: impl FnOnce(&mut PayOptions),
     ) -> Self {
         let accounts = chain.accounts();
