@@ -3,8 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 use windlass_core::chain::U256;
-use windlass_core::error::StoreResult;
-use windlass_core::payout::desk::DeskInfo;
+use windlass_core::error::{StoreError, StoreResult};
+use windlass_core::payout::desk::{DeskError, DeskInfo};
 use windlass_core::payout::ledger::{Approval, Attempt, Intent, Payout, ReceiptSummary};
 use windlass_core::payout::risk_report::RiskReport;
 use windlass_core::payout::state::PayoutState;
@@ -114,11 +114,20 @@ impl PayoutDetail {
     pub(super) async fn of(admitted: &Admitted, payout: Payout) -> ApiResult<Self> {
         let pay = &*admitted.pay;
         let report = match is_undecided(&payout, &pay.info) {
-            true => Some(pay.desk.report(&payout).await?),
+            true => known(pay.desk.report(&payout).await)?,
             false => None,
         };
         let needed = pay.desk.needed(&payout);
         Ok(Self::read(&*pay.ledger, &pay.info.tokens, payout, needed, report).await?)
+    }
+}
+
+/// What the rules say. A day's sum that was tampered with, which is reported elsewhere, hides nothing
+/// else of a payout.
+pub(crate) fn known(report: Result<RiskReport, DeskError>) -> Result<Option<RiskReport>, DeskError> {
+    match report {
+        Err(DeskError::Store(StoreError::Forged(_))) => Ok(None),
+        report => report.map(Some),
     }
 }
 

@@ -20,7 +20,7 @@ use crate::graphql::scalar::Long;
 use crate::limits::{
     GRAPHQL_PAGE_COMPLEXITY, GRAPHQL_READ_COMPLEXITY, MAX_SHOWN_ATTEMPTS, MAX_SHOWN_INTENTS,
 };
-use crate::payouts::detail::{fee, is_undecided};
+use crate::payouts::detail::{fee, is_undecided, known};
 use crate::payouts::{Pay, read};
 
 /// Where a payout stands.
@@ -203,8 +203,8 @@ impl PayoutNode {
             return Ok(None);
         }
         let _turn = turn(context).await?;
-        let report = self.pay.desk.report(&self.payout).await.map_err(ApiError::from)?;
-        Ok(Some(report.into()))
+        let report = known(self.pay.desk.report(&self.payout).await).map_err(ApiError::from)?;
+        Ok(report.map(PayoutAdvice::from))
     }
 
     /// What its transactions have cost so far, in wei of the chain's own coin: of a batch, its

@@ -170,3 +170,39 @@ fn summary(
     }
     Some(ReceiptSummary { gas_used: receipt.gas_used, effective_gas_price, block_timestamp_s })
 }
+
+#[cfg(test)]
+mod tests {
+    use windlass_core::chain::{Address, BlockRef};
+    use windlass_testkit::make;
+
+    use super::*;
+
+    #[test]
+    fn a_receipt_beyond_what_was_signed_is_not_believed() {
+        let (intent, attempt) = (make::intent(1, &[]), make::attempt(1, 1));
+        let attempt = Attempt {
+            fees: windlass_core::payout::fees::GasFees { max_fee: 50, priority_fee: 1 },
+            ..attempt
+        };
+        let told = |gas_used, effective_gas_price| {
+            let block = BlockRef { number: 8, hash: B256::ZERO };
+            let contract: Option<Address> = None;
+            let receipt = TransactionReceipt {
+                hash: attempt.hash,
+                block,
+                is_success: true,
+                gas_used,
+                effective_gas_price,
+                contract,
+            };
+            summary(&intent, &attempt, &receipt, 7)
+        };
+        let limit = intent.gas_limit;
+        let known = ReceiptSummary { gas_used: limit, effective_gas_price: 50, block_timestamp_s: 7 };
+        assert_eq!(told(limit, Some(50)), Some(known));
+        assert_eq!(told(limit + 1, Some(50)), None);
+        assert_eq!(told(limit, Some(51)), None);
+        assert_eq!(told(limit, None), None, "the endpoint does not tell the price");
+    }
+}

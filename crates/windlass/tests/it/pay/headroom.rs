@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::world::{PayWorld, TO, create, json};
-use crate::binary::Folder;
-use crate::collect::http::{post, url_in};
+use crate::binary::{Folder, Running};
+use crate::collect::http::{get, post, url_in};
 
 fn key(folder: &Folder, role: &str, name: &str) -> String {
     let made = folder.run(&["key", "create", "--role", role, "--name", name, "--json"]);
@@ -40,6 +40,30 @@ async fn approvers_see_what_is_left_of_each_limit() {
     assert!(!folder.run(&["payout", "show", &third]).stdout.contains("max_daily_total  "), "it is decided");
 }
 
+/// What the rules say cannot be told then; where the payout stands can.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_days_sum_that_was_tampered_with_hides_nothing_else_of_a_payout() {
+    let world = PayWorld::start().await;
+    let folder = world.folder("");
+    let first = create(&folder, "first", "20 USDC");
+    assert_eq!(folder.run(&["payout", "approve", &first]).code, Some(0));
+    let database = rusqlite::Connection::open(folder.path().join("windlass.db")).expect("the database");
+    assert_eq!(database.execute("UPDATE budget SET total = zeroblob(32)", []), Ok(2));
+    let shown = folder.run(&["payout", "show", &first, "--json"]);
+    assert!(shown.stderr.contains("what the rules say is not known"), "{}", shown.shown());
+    let shown = json(&shown);
+    assert_eq!((&shown["state"], &shown["advice"]), (&"APPROVED".into(), &Value::Null), "{shown}");
+    let (_running, url) = serving(folder.start(&["run", "--role", "api"]));
+    let (status, body) = get(&url, &format!("/api/v1/payouts/{first}"));
+    let over_http: Value = serde_json::from_str(&body).expect("json");
+    assert_eq!((status, &over_http), (200, &shown), "{body}");
+}
+
+fn serving(mut running: Running) -> (Running, String) {
+    let url = url_in(&running.wait_for("serving what was collected"));
+    (running, url)
+}
+
 /// The number required is raised after a payout was approved: it waits, and the missing approvals
 /// are given over either way.
 #[tokio::test(flavor = "multi_thread")]
@@ -56,8 +80,7 @@ async fn approvals_are_added_after_the_number_required_was_raised() {
     assert_eq!((counts(&first), &first["payout"]["state"]), ((1.into(), 1.into()), &"APPROVED".into()));
 
     folder.write("windlass.toml", &world.config("[pay.approval]\napprovers = 3"));
-    let mut running = folder.start(&["run", "--role", "pay,api"]);
-    let url = url_in(&running.wait_for("serving what was collected"));
+    let (_running, url) = serving(folder.start(&["run", "--role", "pay,api"]));
     let told = "1 valid approvals, and it takes 3";
     let is_held = |payout: &Value| payout["hold"]["reason"].as_str().is_some_and(|why| why.contains(told));
     world.until_payout(&folder, &id, is_held);
