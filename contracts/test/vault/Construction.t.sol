@@ -70,6 +70,11 @@ contract ConstructionTest is VaultBase {
         this.deploy(ADMIN, OPERATOR, TREASURY, 30 days + 1);
     }
 
+    /// @dev No chain takes more code than EIP-170 allows.
+    function test_TheCodeIsWithinTheLimitOfChains() public view {
+        assertTrue(address(vault).code.length <= 24_576, "size of the code");
+    }
+
     /// @dev Also within the 2,300 gas that old contracts give.
     function test_TheVaultTakesCoins() public {
         VM.deal(address(this), 3);

@@ -20,6 +20,10 @@ const NATIVE_DECIMALS: u64 = 18;
 /// A token that is paid: one with a contract, or the chain's own coin.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [
+    { "required": ["address", "decimals"], "properties": { "native": { "const": false } } },
+    { "required": ["native"], "properties": { "native": { "const": true } }, "not": { "required": ["address"] } },
+]))]
 pub(crate) struct Token {
     /// Its contract; the chain's own coin has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
