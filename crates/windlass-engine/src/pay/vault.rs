@@ -27,6 +27,10 @@ pub(super) struct ApprovalTerms {
 const PAYS_NO_COIN: &str = "the vault cannot pay the chain's own coin: it was deployed before vaults could; \
     deploy another with `windlass vault deploy`";
 
+/// Why payouts of a token wait that has no contract at its address, or one that is no token.
+const TOKEN_WITHOUT_BALANCE: &str = "the token's contract does not tell what the vault holds: compare `address` \
+    in `[pay.token]` with a block explorer";
+
 /// How much of a token, or of the chain's coin, the vault could pay now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Payable {
@@ -100,11 +104,22 @@ impl Payer {
             }
             self.chain.balance(vault, BlockTag::Latest).await?
         } else {
-            let told = self.ask_of(token, calldata::balance_of(vault), BlockTag::Latest).await?;
-            answer::balance_of(&told)?
+            match self.token_balance(token, vault).await? {
+                Some(balance) => balance,
+                None => return Ok(Err(TOKEN_WITHOUT_BALANCE)),
+            }
         };
         let told = self.ask(calldata::remaining_today(token), BlockTag::Latest).await?;
         Ok(Ok(Payable { balance, left_today: answer::remaining_today(&told)? }))
+    }
+
+    /// What the vault holds of a token; nothing where the token's contract does not tell.
+    async fn token_balance(&self, token: Address, vault: Address) -> Result<Option<U256>, PayError> {
+        let call = Call { from: Address::ZERO, to: Some(token), data: calldata::balance_of(vault) };
+        Ok(match self.chain.call(&call, BlockTag::Latest).await? {
+            CallOutcome::Returned(told) => answer::balance_of(&told).ok(),
+            CallOutcome::Reverted { .. } => None,
+        })
     }
 
     /// Whether the vault has functions that pay the chain's own coin.
@@ -118,11 +133,7 @@ impl Payer {
     }
 
     async fn ask(&self, data: Bytes, at: BlockTag) -> Result<Bytes, PayError> {
-        self.ask_of(self.options.vault.address, data, at).await
-    }
-
-    async fn ask_of(&self, contract: Address, data: Bytes, at: BlockTag) -> Result<Bytes, PayError> {
-        let call = Call { from: Address::ZERO, to: Some(contract), data };
+        let call = Call { from: Address::ZERO, to: Some(self.options.vault.address), data };
         match self.chain.call(&call, at).await? {
             CallOutcome::Returned(told) => Ok(told),
             CallOutcome::Reverted { message, .. } => {

@@ -3,13 +3,15 @@
 
 use std::sync::Arc;
 
-use alloy_primitives::U256;
+use alloy_primitives::{Address, U256};
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use tokio::sync::Mutex;
+use windlass_core::money::Token;
 use windlass_core::name::Owner;
 use windlass_core::payout::desk::DeskError;
 use windlass_core::payout::ledger::IntentState;
+use windlass_core::payout::request::PayoutRequest;
 use windlass_core::payout::risk::RiskLimits;
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::vault::answer::VaultStatus;
@@ -329,6 +331,31 @@ async fn a_vault_that_is_short_of_funds_holds_what_it_cannot_pay_besides_what_is
         assert_eq!(world.payments().await.len(), 3);
         world.agrees().await;
     }
+}
+
+/// An address in `[pay.token]` may be wrong, or of another chain.
+#[tokio::test]
+async fn a_token_without_a_contract_holds_up_its_own_payouts_alone() {
+    let nowhere = Address::repeat_byte(0x77);
+    let world = World::new(Kind::Sqlite, |options| {
+        let token = options.tokens.values().next().expect("a token").clone();
+        options.tokens.insert(nowhere, Token { contract: Some(nowhere), symbol: "GONE".to_owned(), ..token });
+    })
+    .await;
+    let desk = world.desk();
+    let asked = PayoutRequest { token: nowhere, ..world.request("gone", 5) };
+    let waiting = desk.create(&[asked], "asker").await.expect("asked")[0].payout.id;
+    desk.approve(waiting, "boss").await.expect("approved");
+    let paid = world.approved("invoice-1", 5).await;
+    let mut process = world.process("one");
+    for _ in 0..30 {
+        world.round(&mut process).await;
+    }
+    assert_eq!(world.payout(paid).await.state, PayoutState::Confirmed);
+    let waiting = world.payout(waiting).await;
+    assert_eq!(waiting.state, PayoutState::Approved);
+    let reason = waiting.hold.expect("a reason").reason;
+    assert!(reason.contains("does not tell what the vault holds"), "{reason}");
 }
 
 /// Another account signs what is left of the vault's balance while this one signs.
