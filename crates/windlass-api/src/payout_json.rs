@@ -4,5 +4,5 @@ pub use crate::payouts::act::ApprovedBody;
 pub use crate::payouts::advice::{AdviceBody, RiskBody, RuleBody};
 pub use crate::payouts::body::{CreatedBody, PayoutBody, Tokens, time};
 pub use crate::payouts::create::CreatedListBody;
-pub use crate::payouts::detail::{PayoutDetail, fee, is_undecided};
+pub use crate::payouts::detail::{PayoutDetail, is_undecided};
 pub use crate::payouts::list::PayoutsBody;

@@ -2,10 +2,9 @@
 
 use serde::Serialize;
 use utoipa::ToSchema;
-use windlass_core::chain::U256;
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::payout::desk::{DeskError, DeskInfo};
-use windlass_core::payout::ledger::{Approval, Attempt, Intent, Payout, ReceiptSummary};
+use windlass_core::payout::ledger::{Approval, Attempt, Intent, Payout, ReceiptSummary, fees_of};
 use windlass_core::payout::risk_report::RiskReport;
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::Payouts;
@@ -98,7 +97,7 @@ impl PayoutDetail {
     ) -> StoreResult<Self> {
         let approvals = ledger.approvals(&[payout.id]).await?;
         let intents = ledger.intents_of(payout.id).await?;
-        let fee = fee(&intents, &payout);
+        let fee = fees_of(payout.id, &intents);
         let intents = read::with_attempts(ledger, intents).await?;
         Ok(Self {
             approvals: approvals.into_iter().map(ApprovalBody::from).collect(),
@@ -137,13 +136,6 @@ pub fn is_undecided(payout: &Payout, info: &DeskInfo) -> bool {
     let is_unsigned = matches!(payout.state, PayoutState::PendingRisk | PayoutState::Approved);
     let is_paid = info.tokens.is_empty() || info.tokens.contains_key(&payout.request.token);
     is_unsigned && is_paid && payout.request.vault == info.vault
-}
-
-/// What a payout's transactions have cost, as far as their receipts have told: its share of each
-/// that is in a block, reverted ones as well. In wei.
-pub fn fee(intents: &[Intent], payout: &Payout) -> Option<U256> {
-    let shares = intents.iter().filter_map(|intent| intent.fee_share(payout.id));
-    shares.reduce(|sum, share| sum.saturating_add(share))
 }
 
 impl From<Approval> for ApprovalBody {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use windlass_core::error::StoreResult;
 use windlass_core::money::Amount;
 use windlass_core::payout::gas::Wei;
-use windlass_core::payout::ledger::{Approval, Intent, Payout};
+use windlass_core::payout::ledger::{Approval, Intent, Payout, fees_of};
 use windlass_core::payout::memo::{Memo, Reference};
 use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::state::PayoutState;
@@ -231,8 +231,7 @@ impl Record {
         let decimal = |token: &windlass_core::money::Token| {
             Amount { units: request.amount, token: token.clone() }.decimal()
         };
-        let shares = intents.iter().filter_map(|intent| intent.fee_share(payout.id));
-        let fee = shares.reduce(|sum, share| sum.saturating_add(share));
+        let fee = fees_of(payout.id, intents.iter().copied());
         let paid_in = payout
             .inclusion
             .and_then(|inclusion| intents.iter().find(|intent| intent.inclusion == Some(inclusion))?.receipt);

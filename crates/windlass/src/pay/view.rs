@@ -3,7 +3,7 @@
 use windlass_core::chain::{Address, U256};
 use windlass_core::money::{Amount, NATIVE_COIN, Token};
 use windlass_core::payout::gas::Wei;
-use windlass_core::payout::ledger::{Approval, Attempt, Intent, IntentState, Payout};
+use windlass_core::payout::ledger::{Approval, Attempt, Intent, IntentState, Payout, fees_of};
 use windlass_core::payout::risk::RiskVerdict;
 use windlass_core::payout::risk_report::{RiskReport, RuleCheck};
 use windlass_core::payout::store::Payouts;
@@ -89,12 +89,8 @@ impl<'a> PayoutView<'a> {
         if let Some(inclusion) = payout.inclusion {
             lines.add("in block", format_args!("{} by {}", inclusion.block.number, inclusion.transaction));
         }
-        let fee = self.transactions.iter().filter_map(|paid| paid.intent.fee_share(payout.id));
-        lines.maybe(
-            "fee",
-            fee.reduce(|sum, share| sum.saturating_add(share))
-                .map(|fee| format!("{} of the chain's coin", Wei(fee))),
-        );
+        let fee = fees_of(payout.id, self.transactions.iter().map(|transaction| &transaction.intent));
+        lines.maybe("fee", fee.map(|fee| format!("{} of the chain's coin", Wei(fee))));
         let times = [
             ("submitted", payout.submitted_at),
             ("confirmed", payout.confirmed_at),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_graphql::{Context, Enum, ID, Object, Result};
 use windlass_core::money::Amount;
-use windlass_core::payout::ledger::{Approval, Payout};
+use windlass_core::payout::ledger::{Approval, Payout, fees_of};
 use windlass_core::payout::memo::{Memo, Reference};
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::AuditQuery;
@@ -20,7 +20,7 @@ use crate::graphql::scalar::Long;
 use crate::limits::{
     GRAPHQL_PAGE_COMPLEXITY, GRAPHQL_READ_COMPLEXITY, MAX_SHOWN_ATTEMPTS, MAX_SHOWN_INTENTS,
 };
-use crate::payouts::detail::{fee, is_undecided, known};
+use crate::payouts::detail::{is_undecided, known};
 use crate::payouts::{Pay, read};
 
 /// Where a payout stands.
@@ -213,7 +213,7 @@ impl PayoutNode {
     async fn fee(&self, context: &Context<'_>) -> Result<Option<String>> {
         let _turn = turn(context).await?;
         let intents = self.pay.ledger.intents_of(self.payout.id).await.map_err(ApiError::from)?;
-        Ok(fee(&intents, &self.payout).map(|fee| fee.to_string()))
+        Ok(fees_of(self.payout.id, &intents).map(|fee| fee.to_string()))
     }
 
     /// What was signed for it, the oldest first; of many, the newest.

@@ -205,6 +205,13 @@ impl Intent {
     }
 }
 
+/// What the transactions of a payout have cost it, in wei: its share of each whose receipt has told,
+/// reverted ones as well. `None` where none has.
+pub fn fees_of<'a>(payout: PayoutId, intents: impl IntoIterator<Item = &'a Intent>) -> Option<U256> {
+    let shares = intents.into_iter().filter_map(|intent| intent.fee_share(payout));
+    shares.reduce(|sum, share| sum.saturating_add(share))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -236,6 +243,8 @@ mod tests {
                 payouts.iter().map(|payout| intent.fee_share(*payout).expect("a share")).collect();
             prop_assert_eq!(shares.iter().fold(U256::ZERO, |sum, one| sum + one), receipt.fee());
             prop_assert!(shares[0] - shares[count - 1] <= U256::ONE);
+            let twice = fees_of(payouts[0], [&intent, &intent]);
+            prop_assert_eq!(twice, Some(shares[0] + shares[0]));
             prop_assert_eq!(intent.fee_share(PayoutId::new(Timestamp::from_ms(2), 0)), None);
             prop_assert_eq!(Intent { receipt: None, ..intent }.fee_share(payouts[0]), None);
         }

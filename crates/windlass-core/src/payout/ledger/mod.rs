@@ -23,7 +23,7 @@ pub use approval::Approval;
 pub use budget::{Budget, BudgetKey};
 pub use identity::{BlockAnswers, ChainIdentity, MAX_IDENTITY_BLOCKS};
 pub use index::{CHECKPOINT_KEY, Forgery, ForgeryKind, LedgerIndex, MAX_CHECKPOINT_BYTES, RowStanding};
-pub use intent::{Attempt, Inclusion, Intent, IntentId, IntentState};
+pub use intent::{Attempt, Inclusion, Intent, IntentId, IntentState, fees_of};
 pub use payout::{Hold, IllegalMove, MAX_REASON_BYTES, Payout};
 pub use receipt::ReceiptSummary;
 pub use row::{Fields, LedgerRow, RowId, RowVersion};
