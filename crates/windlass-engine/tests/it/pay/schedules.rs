@@ -25,6 +25,9 @@ use crate::database::Kind;
 const SEEDS: u64 = 200;
 const SOAK_SEEDS: u64 = 5_000;
 const POSTGRES_SEEDS: u64 = 10;
+/// From this seed on the chain's own coin is paid, and not a token.
+const FIRST_COIN_SEED: u64 = 20_000;
+const COIN_SEEDS: u64 = 40;
 /// How many rounds of trouble a schedule has.
 const ROUNDS: usize = 40;
 /// What a run of many schedules must have met.
@@ -74,7 +77,10 @@ impl Schedule {
                 options.rules.limits.max_daily_total = Some(U256::from(300));
             }
         });
-        let world = world.await;
+        let mut world = world.await;
+        if seed >= FIRST_COIN_SEED {
+            world = world.of_coin();
+        }
         plant.into_chain(&world);
         let mut schedule = Self { world, random, workers: Vec::new(), made: 0, tally, plant };
         for _ in 0..schedule.random.random_range(1..=8) {
@@ -324,4 +330,10 @@ async fn random_schedules_pay_each_payout_at_most_once_second_half() {
 #[tokio::test]
 async fn random_schedules_on_postgres_pay_each_payout_at_most_once() {
     run(Kind::Postgres, 10_000..10_000 + POSTGRES_SEEDS, &["killed", "the database refused"]).await;
+}
+
+#[tokio::test]
+async fn random_schedules_pay_each_payout_of_the_coin_at_most_once() {
+    let seeds = FIRST_COIN_SEED..FIRST_COIN_SEED + COIN_SEEDS;
+    run(Kind::Sqlite, seeds, &["killed", "the database refused"]).await;
 }
