@@ -125,7 +125,7 @@ fn masked(text: &str) -> String {
     };
     let line = |line: &str| {
         let words: Vec<String> = line.split(' ').map(word).collect();
-        crate::binary::hide_numbers(&words.join(" "), "block ")
+        crate::binary::hide_numbers(&words.join(" "), "block ").replace("block [N]x…", "block 0x…")
     };
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
