@@ -59,8 +59,8 @@ async fn the_transaction_of_a_confirmed_payout_is_shown_in_its_block() {
     world.chain.mine();
     let block = world.chain.head().number();
     until(|| line(&format!("in block {block}, which is not final yet")));
-    let shown = world.until_payout(&folder, &id, |payout| payout["finalized_at"].is_i64());
-    assert_eq!(shown["inclusion"]["block"]["number"], block);
+    let shown = world.until_payout(&folder, &id, |payout| payout["finalizedAt"].is_string());
+    assert_eq!(shown["inclusion"]["blockNumber"], block);
     until(|| line("mined for good"));
 }
 

@@ -53,7 +53,7 @@ async fn the_coin_is_enabled_funded_paid_and_reconciled() {
     assert!(reason.contains("the vault holds 0 POL") && reason.contains("send it 1.25 POL more"), "{reason}");
     transfer(&world.chain, world.vault, coins(300));
     let shown = world.until_payout(&folder, &id, |payout| payout["state"] == "CONFIRMED");
-    assert_eq!((&shown["shown"], shown["approvals_needed"].as_u64()), (&"1.25 POL".into(), Some(1)));
+    assert_eq!((&shown["decimalAmount"], shown["approvalsNeeded"].as_u64()), (&"1.25".into(), Some(1)));
     assert_eq!(world.chain.balance(RECIPIENT), coins(125));
     assert_eq!(world.paid(), (1, coins(125)));
     let moved = running.wait_for("payout CONFIRMED");
@@ -65,9 +65,10 @@ async fn the_coin_is_enabled_funded_paid_and_reconciled() {
     assert!(words.contains("the vault holds 1.75 POL"), "{words}");
     for token in ["POL", "pol", "0x0000000000000000000000000000000000000000"] {
         let listed = json(&folder.run(&["payout", "list", "--token", token, "--json"]));
-        assert_eq!(listed.as_array().map(Vec::len), Some(1), "{token}");
+        assert_eq!(listed["data"].as_array().map(Vec::len), Some(1), "{token}");
     }
-    assert_eq!(json(&folder.run(&["payout", "list", "--token", "USDC", "--json"])), json!([]));
+    let others = json(&folder.run(&["payout", "list", "--token", "USDC", "--json"]));
+    assert_eq!(others["data"], json!([]));
     let reconciled = json(&folder.run(&["pay", "reconcile", "--json"]));
     let counts = ["unknown", "contradictions"].map(|key| reconciled[key].as_u64());
     assert_eq!(counts, [Some(0), Some(0)], "{reconciled}");
@@ -83,10 +84,10 @@ async fn the_coin_is_asked_for_in_files_and_over_http_by_symbol_or_zero_address(
     );
     let created = json(&folder.run(&["payout", "create", "--csv", "payouts.csv", "--json"]));
     let zero = json!(Address::ZERO);
-    assert_eq!(created[0]["payout"]["request"]["token"], zero);
-    assert_eq!(created[0]["payout"]["request"]["amount"], coins(50).to_string());
-    assert_eq!(created[1]["payout"]["request"]["amount"], coins(100).to_string());
-    assert_ne!(created[2]["payout"]["request"]["token"], zero);
+    assert_eq!(created["data"][0]["payout"]["token"], zero);
+    assert_eq!(created["data"][0]["payout"]["amount"], coins(50).to_string());
+    assert_eq!(created["data"][1]["payout"]["amount"], coins(100).to_string());
+    assert_ne!(created["data"][2]["payout"]["token"], zero);
     let much =
         folder.run(&["payout", "create", "--to", TO, "--amount", "5.01 POL", "--key", "d", "--dry-run"]);
     assert!(

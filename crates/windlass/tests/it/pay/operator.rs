@@ -49,7 +49,7 @@ impl Case {
     }
 
     fn is_final(&self, id: &str) {
-        self.world.until_payout(&self.folder, id, |payout| payout["finalized_at"].is_i64());
+        self.world.until_payout(&self.folder, id, |payout| payout["finalizedAt"].is_string());
     }
 
     /// What an operator sees once the payout waits for something with these words.
@@ -232,7 +232,7 @@ async fn a_reorg_below_finality() {
     running.end();
     let shown = folder.run(&["payout", "show", &id, "--json"]).stdout;
     let shown: Value = serde_json::from_str(&shown).expect("json");
-    let block = shown["inclusion"]["block"]["number"].as_u64().expect("a block");
+    let block = shown["inclusion"]["blockNumber"].as_u64().expect("a block");
     let options =
         ReorgOptions { return_to_pool: false, fill: false, allow_finalized: true, ..ReorgOptions::default() };
     world.chain.reorg(world.chain.head().number() - block + 1, &options).expect("a reorg");
