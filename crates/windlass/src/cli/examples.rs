@@ -56,7 +56,6 @@ const EXAMPLES: &[Examples] = &[
         &[
             "windlass payout create --to 0x00000000000000000000000000000000000000a1 --amount \"12.5 USDC\" --key invoice-2041",
             "windlass payout create --csv november.csv --dry-run",
-            "cat november.csv | windlass payout create --csv -",
         ],
     ),
     (
