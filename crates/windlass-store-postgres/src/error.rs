@@ -208,8 +208,10 @@ fn explain(error: &tokio_postgres::Error, place: &Place) -> StoreError {
         "28P01" | "28000" => StoreError::AuthFailed { user: place.user.clone() },
         "3D000" => unreachable(place, reason(error)),
         _ if is_shutdown(code) => unreachable(place, reason(error)),
-        // Lock or statement timeout, too many connections, deadlocks that did not end.
-        "55P03" | "57014" | "53300" => StoreError::Busy,
+        // Too many connections.
+        "53300" => unreachable(place, reason(error)),
+        // Lock or statement timeout, deadlocks that did not end.
+        "55P03" | "57014" => StoreError::Busy,
         _ if is_deadlock(code) => StoreError::Busy,
         "53100" => StoreError::DiskFull,
         // A standby or a read-only session, or a user without the rights.

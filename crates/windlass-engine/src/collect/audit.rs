@@ -40,7 +40,7 @@ pub use super::evidence::Proof;
 use super::ledger;
 use super::mend::Mend;
 use super::routing::Routing;
-use super::sight::KnownFinal;
+use super::sight::{KnownFinal, Sight};
 
 /// The most blocks of one page.
 pub const MAX_PAGE_BLOCKS: u64 = 500;
@@ -138,13 +138,16 @@ impl Audit {
         Ok(Next { page, left_out })
     }
 
-    /// The blocks that are to be there: from the first start to the last final block
-    /// that the head has behind it.
+    /// The blocks that are to be there: from the first start to the last final block that the head
+    /// has behind it. Blocks that became final since the head was followed last are left out: a
+    /// reorg among them was not seen yet.
     pub async fn extent(&self) -> Result<Option<BlockRange>, CollectError> {
         let plan = ledger::plan(&*self.chain.store, &self.chain.names).await?;
         let start = plan.collected().map(|(_, source)| source.start).min();
         let head = ledger::block(&*self.chain.store, &self.chain.names.head).await?;
         let finalized = patiently(|| self.chain.look(KnownFinal::NOTHING)).await?.0.finalized.number;
+        let stored: Option<Sight> = ledger::read(&*self.chain.store, &self.chain.names.sight).await?;
+        let finalized = stored.map_or(finalized, |stored| stored.finalized.number.min(finalized));
         Ok(start.zip(head).map(|(from, head)| BlockRange { from, to: head.number.min(finalized) }))
     }
 

@@ -70,7 +70,7 @@ pub enum CollectError {
         /// How many bytes it takes.
         bytes: usize,
     },
-    /// The outcome of a range could be written neither as done nor as failed.
+    /// The store refuses for good to record that a range has failed.
     #[error("what became of a range could not be written: {0}")]
     Unwritten(StoreError),
 }

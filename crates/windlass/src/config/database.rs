@@ -54,6 +54,9 @@ pub(crate) enum LocationError {
     /// SQLite's own kinds of URL.
     #[error("behind `sqlite:` only a path is accepted: no `file:`, no `:memory:`, nothing behind a `?`")]
     NotAPath,
+    /// What follows the first `@` would be taken for the host, a part of the password too.
+    #[error("a database URL has one `@`, before the host: write `%40` for one in the user or the password")]
+    TwoAts,
     /// A mode of encryption that is not known.
     #[error("`sslmode` is one of {}", SSL_MODES.join(", "))]
     SslMode,
@@ -82,6 +85,9 @@ impl Location {
             return sqlite_path(path).map(Self::Sqlite);
         }
         let known = ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
+        if known && authority(text).matches('@').count() > 1 {
+            return Err(LocationError::TwoAts);
+        }
         let with_port = url::Url::parse(text);
         let has_port = !matches!(with_port, Err(url::ParseError::InvalidPort))
             && with_port.as_ref().ok().and_then(url::Url::port) != Some(0);
@@ -115,10 +121,16 @@ fn whole(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }
 
+/// User, password, host and port of a URL.
+fn authority(text: &str) -> &str {
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    rest.split(['/', '?', '#']).next().unwrap_or(rest)
+}
+
 /// A URL without its port, so that the rest of it can be looked at.
 fn without_port(text: &str) -> String {
     let begin = text.find("://").map_or(0, |at| at + 3);
-    let end = text[begin..].find(['/', '?', '#']).map_or(text.len(), |at| begin + at);
+    let end = begin + authority(text).len();
     let host = text[begin..end].rfind('@').map_or(begin, |at| begin + at + 1);
     let kept = text[host..end].rfind(':').map_or(end, |at| host + at);
     format!("{}{}", &text[..kept], &text[end..])
@@ -198,6 +210,19 @@ mod tests {
         for text in ["", "sqlite:", "mysql://u:hunter2@h/d", "postgres:hunter2", "hunter2"] {
             let error = url(text).expect_err(text).to_string();
             assert!(!error.contains("hunter2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_unescaped_at_sign_is_refused_before_it_makes_a_host_of_a_password() {
+        for text in
+            ["postgres://u:abc@SECRET@host/db", "postgresql://a@b:SECRET@host:5432/db?sslmode=require"]
+        {
+            let error = url(text).expect_err(text).to_string();
+            assert!(error.contains("%40") && !error.contains("SECRET"), "{error}");
+        }
+        for text in ["postgres://u:a%40b@host/db", "postgres://host/db?user=u@v", "postgres://u@host/d@b"] {
+            url(text).expect(text);
         }
     }
 

@@ -18,6 +18,10 @@ const LOYALTY: f64 = 8.0;
 /// How long is waited for somebody who has enough to do, once another has been asked.
 const SECOND_TURN_WAIT: Duration = Duration::from_secs(1);
 
+/// How soon a second endpoint is looked for again. One comes back, or is taken to have a block by
+/// now, without a turn that ends.
+const SPARE_TURN_PAUSE: Duration = Duration::from_millis(250);
+
 /// The right to ask a member one question.
 pub(super) struct Turn<'a> {
     pool: &'a Inner,
@@ -102,7 +106,8 @@ impl Inner {
             if let Some(turn) = self.spare_turn(question, asked) {
                 return turn;
             }
-            freed.await;
+            // It does not matter which of both it was.
+            let _ = tokio::time::timeout(SPARE_TURN_PAUSE, freed).await;
         }
     }
 

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use windlass_core::error::{RetryAdvice, StoreError};
-use windlass_core::job::{ClaimedJob, JobClaim};
+use windlass_core::job::{ClaimedJob, JobClaim, JobTicket};
 use windlass_core::name::Owner;
 use windlass_core::plan::{Campaign, Plan};
 use windlass_core::range::{BlockRange, RangeClaim};
@@ -73,6 +73,9 @@ pub struct Backfiller {
     /// Whether the last range was given back: then the next one of the campaign goes first, so
     /// that ranges which nobody can read now do not hold up those that can be.
     gave_back: bool,
+    /// Ranges that this worker still holds and does not work on, because the store took neither
+    /// their outcome nor their release: they are released before anything else is claimed.
+    unreleased: Vec<JobTicket>,
     /// Drawn from for the spread of delays.
     entropy: u64,
     replanned: watch::Receiver<u64>,
@@ -92,7 +95,16 @@ impl Backfiller {
     pub fn new(chain: Arc<CollectedChain>, owner: Owner) -> Self {
         let replanned = chain.replanned.subscribe();
         let shutdown = CancellationToken::new();
-        Self { chain, owner, routing: None, gave_back: false, entropy: 0, replanned, shutdown }
+        Self {
+            chain,
+            owner,
+            routing: None,
+            gave_back: false,
+            unreleased: Vec::new(),
+            entropy: 0,
+            replanned,
+            shutdown,
+        }
     }
 
     /// Steps until told to stop.
@@ -112,6 +124,7 @@ impl Backfiller {
     }
 
     async fn stride(&mut self) -> Result<Backfilled, CollectError> {
+        self.release_ranges().await?;
         if self.chain.halt().await?.is_some() || !self.chain.has_stored_final_block().await? {
             return Ok(Backfilled::Halted);
         }
@@ -119,7 +132,14 @@ impl Backfiller {
         let mut is_busy = false;
         for campaign in &plan.campaigns {
             match self.take(&plan, campaign).await {
-                Ok(Some(range)) => return self.work(range).await,
+                Ok(Some(range)) => {
+                    let ticket = range.job.ticket;
+                    let done = self.work(range).await;
+                    if matches!(done, Err(CollectError::Store(_))) {
+                        self.unreleased.push(ticket);
+                    }
+                    return done;
+                }
                 Ok(None) => {}
                 // Perhaps nobody is at the next one just now.
                 Err(CollectError::Store(StoreError::Busy)) => is_busy = true,
@@ -127,6 +147,16 @@ impl Backfiller {
             }
         }
         if is_busy { Err(StoreError::Busy.into()) } else { Ok(Backfilled::Idle) }
+    }
+
+    /// Releases ranges that the store could not be told about before. One that was stored after
+    /// all, or taken over, has another holder or none: it is not touched.
+    async fn release_ranges(&mut self) -> Result<(), CollectError> {
+        if !self.unreleased.is_empty() {
+            self.chain.store.release_jobs(&self.unreleased).await?;
+            self.unreleased.clear();
+        }
+        Ok(())
     }
 
     /// A range of a campaign: one that was begun before, or the next.
@@ -233,8 +263,7 @@ impl Paced for Backfiller {
         }
     }
 
-    /// Before a range is held, trouble with the store is waited out however long it
-    /// takes; only what became of a range must not stay unwritten.
+    /// Trouble with the store is waited out however long it takes.
     fn retry(error: &CollectError) -> RetryAdvice {
         error.retry_in_loop()
     }

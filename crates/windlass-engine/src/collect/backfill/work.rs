@@ -113,7 +113,8 @@ impl Backfiller {
         self.settle(range, commit, Backfilled::Split { blocks: range.blocks, pieces }).await
     }
 
-    /// Writes what became of a range. When that cannot be done, the range has failed.
+    /// Writes what became of a range. A store in passing trouble says nothing about the range: it
+    /// is released and read again. A range that the store refuses has failed.
     async fn settle(
         &mut self,
         range: &Range,
@@ -124,6 +125,7 @@ impl Backfiller {
         match persist(&*store, || store.commit(commit.clone())).await {
             Ok(_) => Ok(done),
             Err(StoreError::Fenced { .. }) => Ok(Backfilled::Lost { blocks: range.blocks }),
+            Err(error) if may_pass(&error) => Err(error.into()),
             Err(error) => self.fail(range, &error.to_string()).await,
         }
     }
@@ -167,7 +169,8 @@ impl Backfiller {
         Err(ChainError { retry, ..error }.into())
     }
 
-    /// Records that a range has failed; when even that cannot be written, all is over.
+    /// Records that a range has failed. When that cannot be written now, the range is released and
+    /// read again; when it can never be written, all is over.
     async fn fail(&mut self, range: &Range, error: &str) -> Result<Backfilled, CollectError> {
         self.entropy =
             self.entropy.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(range.blocks.from | 1);
@@ -181,9 +184,15 @@ impl Backfiller {
         match persist(&*store, || store.fail_job(&failure)).await {
             Ok(()) => Ok(Backfilled::Failed { blocks: range.blocks }),
             Err(StoreError::Fenced { .. }) => Ok(Backfilled::Lost { blocks: range.blocks }),
+            Err(error) if may_pass(&error) => Err(error.into()),
             Err(error) => Err(CollectError::Unwritten(error)),
         }
     }
+}
+
+/// Whether the store may take later what it did not take now.
+fn may_pass(error: &StoreError) -> bool {
+    error.is_passing() || matches!(error, StoreError::OutcomeUnknown { .. })
 }
 
 /// A range in pieces of `size` blocks, or larger ones if they were too many.

@@ -294,6 +294,7 @@ impl Follower {
         let plan = ledger::plan(&*chain.store, &chain.names).await?;
         let Some(position) = position else { return self.begin(&lease, &sight, &plan).await };
         self.stored_up_to = position.number;
+        chain.pulse.stands_at(position.number, Instant::now());
         self.prepare(plan.version).await?;
         let behind = sight.finalized.number.saturating_sub(position.number);
         let is_far = Mode::is_past(behind, chain.options.batch_size);

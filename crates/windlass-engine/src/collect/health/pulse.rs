@@ -27,6 +27,8 @@ const OLD_HEAD_S: u64 = 120;
 const OLD_HEAD_BLOCKS: u64 = 10;
 /// A head that does not move for so many times the distance between blocks is news.
 const OBSTACLE_BLOCKS: u32 = 2;
+/// A head that stands below the newest block for so long is news, whatever its steps say.
+const STALLED_AFTER: Duration = Duration::from_secs(10);
 /// What is said of a question that waits.
 const SILENCE: &str = "the endpoints have been asked and do not answer";
 
@@ -50,6 +52,10 @@ struct Seen {
     following: Option<Failing>,
     /// What keeps the head where it is though its steps end well, and how long that is no news.
     obstacle: Option<(Failing, Duration)>,
+    /// The last block that is stored, and since when it is that one.
+    position: Option<(u64, Instant)>,
+    /// The last failure of a step since the head moved.
+    last_failure: Option<(Code, String)>,
     /// Since when ranges fail, with nothing heard in between.
     backfilling: Option<Failing>,
     /// In which words endpoints disagree about what is final.
@@ -135,10 +141,27 @@ impl Pulse {
     /// A step of the head that began then has come to its end, or not.
     pub(in crate::collect) fn followed(&self, began: Instant, error: Option<&CollectError>) {
         let mut seen = self.seen();
-        seen.following = error.and_then(CollectError::trouble).map(|(code, message)| {
+        if matches!(error, Some(CollectError::FinalityViolated { .. })) {
+            // The chain's halt says why its head stands still.
+            seen.position = None;
+        }
+        let trouble = error.and_then(CollectError::trouble);
+        if trouble.is_some() {
+            seen.last_failure.clone_from(&trouble);
+        }
+        seen.following = trouble.map(|(code, message)| {
             let since = seen.following.as_ref().map_or(began, |failing| failing.since);
             Failing { since, code, message }
         });
+    }
+
+    /// The last stored block is this one.
+    pub(in crate::collect) fn stands_at(&self, number: u64, now: Instant) {
+        let mut seen = self.seen();
+        if seen.position.is_none_or(|(position, _)| position != number) {
+            seen.position = Some((number, now));
+            seen.last_failure = None;
+        }
     }
 
     /// A step of the head has come to its end without a way on, for this reason.
@@ -177,6 +200,7 @@ impl Pulse {
         let failing = seen.following.clone().or_else(|| seen.silence(now));
         failing
             .or_else(|| obstacle.map(|(failing, _)| failing.clone()))
+            .or_else(|| seen.stall(now))
             .or_else(|| seen.backfilling.clone())
             .filter(|failing| has_lasted(failing, NEWS_AFTER))
     }
@@ -214,6 +238,21 @@ impl Pulse {
 }
 
 impl Seen {
+    /// A head that does not move although there are newer blocks. Steps that fail and steps that end
+    /// well in turn are no progress.
+    fn stall(&self, now: Instant) -> Option<Failing> {
+        let ((position, since), head) = self.position.zip(self.head)?;
+        let is_stalled = head.number > position && now.duration_since(since.max(head.since)) >= STALLED_AFTER;
+        is_stalled.then(|| {
+            let (code, message) = self.last_failure.clone().unwrap_or_else(|| {
+                let message =
+                    format!("block {position} is stored, and no newer one although {} is known", head.number);
+                (Code::ChainBehind, message)
+            });
+            Failing { since, code, message }
+        })
+    }
+
     /// A question that waits for too long, with nothing heard since it was put.
     fn silence(&self, now: Instant) -> Option<Failing> {
         let since = *self.asking.values().min()?;
@@ -298,6 +337,30 @@ mod tests {
         assert!(pulse.trouble(begun + NEWS_AFTER).is_some());
         pulse.hear(begun);
         assert_eq!(pulse.trouble(begun + NEWS_AFTER), None);
+    }
+
+    #[test]
+    fn a_head_that_stands_still_is_trouble_whatever_its_steps_say_in_turn() {
+        let (pulse, begun) = (Pulse::default(), Instant::now());
+        pulse.see(&sight(20, 1_120), begun);
+        pulse.stands_at(20, begun);
+        let second = |number| begun + Duration::from_secs(number);
+        assert_eq!(pulse.trouble(second(60)), None, "there is nothing newer");
+        pulse.see(&sight(25, 1_125), second(60));
+        for at in 60..70 {
+            pulse.followed(second(at), Some(&away()));
+            pulse.followed(second(at), None);
+            pulse.stands_at(20, second(at));
+            assert_eq!(pulse.trouble(second(at)), None, "too short to speak of");
+        }
+        let told = pulse.trouble(second(70)).expect("trouble");
+        assert_eq!((told.code.as_str(), told.message.as_str()), ("W0201", away().to_string().as_str()));
+        pulse.stands_at(21, second(70));
+        assert_eq!(pulse.trouble(second(79)), None, "it moves");
+        let chain = windlass_core::chain::ChainId::new(1).expect("an id");
+        let block = BlockRef { number: 1, hash: B256::ZERO };
+        pulse.followed(second(80), Some(&CollectError::FinalityViolated { chain, block, rewind_to: None }));
+        assert_eq!(pulse.trouble(second(100)), None, "the halt says it");
     }
 
     #[test]

@@ -106,8 +106,9 @@ on_both_stores! {
         what_succeeds_at_the_second_try_is_not_repeated
         a_store_that_does_not_answer_is_tried_all_the_same
         what_would_fail_the_same_way_is_tried_once
-        a_range_that_cannot_be_stored_fails_and_is_said_once
-        a_failure_that_cannot_be_written_ends_the_worker
+        a_range_that_cannot_be_stored_now_is_released_and_read_again
+        a_range_is_not_left_held_wherever_the_store_goes_away
+        a_failure_that_cannot_be_written_now_is_written_later
         trouble_before_a_range_is_held_is_waited_out
         a_plan_that_could_not_be_written_is_made_by_the_next_step
         the_head_survives_a_database_that_fails_anywhere

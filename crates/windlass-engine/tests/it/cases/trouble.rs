@@ -1,6 +1,7 @@
 //! Trouble with the database: what is tried again, how often and how late, and what
 //! becomes of a range when that did not help.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -82,35 +83,65 @@ pub(super) async fn what_would_fail_the_same_way_is_tried_once(kind: Kind) {
     assert_eq!(calls, [("commit", 0), ("fail_job", 0)]);
 }
 
-pub(super) async fn a_range_that_cannot_be_stored_fails_and_is_said_once(kind: Kind) {
+pub(super) async fn a_range_that_cannot_be_stored_now_is_released_and_read_again(kind: Kind) {
     let stage = Stage::new(kind, 3).await;
     let mut collector = planned(&stage).await;
     stage.store.fail("commit", [away(), away(), away()]);
-    let (said, _listening) = Logbook::open();
-    assert_eq!(collector.backfill().await, Backfilled::Failed { blocks: WHOLE });
-    assert_eq!(said.count("a range failed"), 1);
-    let failed = stage.jobs(false).await.pop().expect("it is open");
-    assert_eq!((failed.state, failed.attempts), (JobState::Retrying, 1));
-    let reason = "blocks 1 to 20: the database at here cannot be reached: it is away";
-    assert_eq!(failed.error.as_deref(), Some(reason));
+    let error = collector.backfiller.step().await.expect_err("three times was not enough");
+    assert!(matches!(error.retry(), RetryAdvice::After(_)), "{error}");
     assert_eq!(stage.fees().await, []);
-    stage.clock.advance_ms(10);
-    assert_eq!(collector.backfill().await, STORED);
+    // The next step releases it, and the release may fail as well.
+    stage.store.fail("release_jobs", [away()]);
+    let error = collector.backfiller.step().await.expect_err("it is away");
+    assert!(matches!(error.retry(), RetryAdvice::After(_)), "{error}");
+    assert_eq!(collector.backfill().await, STORED, "no lease is waited for, and no attempt was counted");
+    assert_eq!(stage.fees().await.len(), 20);
 }
 
-pub(super) async fn a_failure_that_cannot_be_written_ends_the_worker(kind: Kind) {
+/// The store may go away at any call between the claim of a range and its end.
+pub(super) async fn a_range_is_not_left_held_wherever_the_store_goes_away(kind: Kind) {
+    for operation in ["state", "commit", "release_jobs"] {
+        for tries in [1, 3] {
+            let stage = Stage::new(kind, 3).await;
+            let mut collector = planned(&stage).await;
+            let (store, is_first) = (stage.store.clone(), AtomicBool::new(true));
+            stage.reader.judge(move |_| {
+                let is_first = is_first.swap(false, Ordering::SeqCst);
+                if is_first {
+                    store.fail(operation, vec![away(); tries]);
+                }
+                let is_refused = is_first && operation == "release_jobs";
+                is_refused.then(|| ChainError::new(ChainErrorKind::RateLimited, "wait"))
+            });
+            let mut failures = 0;
+            while stage.fees().await.len() < 20 {
+                match collector.backfiller.step().await {
+                    Ok(_) => {}
+                    Err(error) => {
+                        assert!(matches!(error.retry(), RetryAdvice::After(_)), "{operation}: {error}");
+                        failures += 1;
+                    }
+                }
+                assert!(failures <= 5, "{operation}: the range is left held");
+            }
+        }
+    }
+}
+
+pub(super) async fn a_failure_that_cannot_be_written_now_is_written_later(kind: Kind) {
     let stage = Stage::new(kind, 3).await;
     let mut collector = planned(&stage).await;
     stage.reader.learn(1);
     stage.reader.judge(|range| (range.from == 1).then(|| ChainError::new(ChainErrorKind::Refused, "no")));
     stage.store.fail("fail_job", [away(), away(), away()]);
-    let error = collector.backfiller.step().await.expect_err("it is over");
-    assert!(matches!(error, CollectError::Unwritten(_)), "{error}");
-    assert_eq!(error.retry(), RetryAdvice::Never);
+    let error = collector.backfiller.step().await.expect_err("it is away");
+    assert!(matches!(error.retry(), RetryAdvice::After(_)), "{error}");
     let calls = from_first(stage.store.calls(), "fail_job");
     assert_eq!(calls, [("fail_job", 0), ("now", 2), ("fail_job", 0), ("now", 4), ("fail_job", 0)]);
-    let open = stage.jobs(false).await.pop().expect("it is open");
-    assert_eq!(open.state, JobState::Running, "another takes it when the hold has run out");
+    let first = BlockRange { from: 1, to: 1 };
+    assert_eq!(collector.backfill().await, Backfilled::Failed { blocks: first });
+    let failed = stage.jobs(false).await.pop().expect("it is open");
+    assert_eq!((failed.state, failed.attempts), (JobState::Retrying, 1));
 }
 
 pub(super) async fn trouble_before_a_range_is_held_is_waited_out(kind: Kind) {

@@ -45,6 +45,22 @@ async fn a_storm_of_limits_is_waited_out() {
     assert_eq!(pool.status()[0].limited, 3, "a question is put again when the endpoint can be asked");
 }
 
+/// No other question is under way whose end would make the pool look again.
+#[tokio::test(start_paused = true)]
+async fn a_second_endpoint_is_asked_as_soon_as_it_is_back() {
+    let (pool, fakes) = pool(2);
+    fakes[1].manner().fault = Some(Fault::Limited(Duration::from_secs(3)));
+    for _ in 0..10 {
+        code(&pool).await.expect("code");
+    }
+    assert!(pool.status()[1].limited > 0, "it was asked, and is left out now");
+    fakes[1].manner().fault = None;
+    fakes[0].manner().latency = Duration::from_secs(60);
+    let start = Instant::now();
+    code(&pool).await.expect("the second answers");
+    assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_long_limit_is_told_with_its_length_and_nobody_is_asked() {
     let (pool, fakes) = pool(2);
