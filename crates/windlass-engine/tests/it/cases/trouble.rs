@@ -16,7 +16,6 @@ use windlass_core::reader::{ChainError, ChainErrorKind};
 use windlass_core::store::Door;
 use windlass_core::table::{RowHead, Rows};
 use windlass_engine::collect::backfill::Backfilled;
-use windlass_engine::collect::error::CollectError;
 use windlass_engine::collect::head::Followed;
 
 use super::flaky::away;
@@ -78,7 +77,9 @@ pub(super) async fn what_would_fail_the_same_way_is_tried_once(kind: Kind) {
     let stage = Stage::new(kind, 3).await;
     let mut collector = planned(&stage).await;
     stage.store.fail("commit", [StoreError::Invalid("too much".to_owned())]);
+    let (said, _listening) = Logbook::open();
     assert_eq!(collector.backfill().await, Backfilled::Failed { blocks: WHOLE });
+    assert_eq!(said.count("a range failed"), 1);
     let calls = from_first(stage.store.calls(), "commit");
     assert_eq!(calls, [("commit", 0), ("fail_job", 0)]);
 }
