@@ -75,7 +75,11 @@ impl HeadFile {
     /// the disk before that: a loss of power leaves this file or the one before, never an empty one.
     fn put(&self, head: AuditHead) -> io::Result<()> {
         let new = self.beside("new");
-        let mut file = File::create(&new)?;
+        let mut options = File::options();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&new)?;
         file.write_all(serde_json::json!(head).to_string().as_bytes())?;
         file.sync_data()?;
         drop(file);

@@ -3,6 +3,7 @@
 
 use windlass_core::error::StoreError;
 use windlass_core::payout::ledger::{Intent, IntentId, IntentState, Payout, ReplacedRow, RowId};
+use windlass_core::payout::memo::{Memo, Reference};
 
 use super::{access, approval, budget, intent, payout, signer};
 use crate::error::Outcome;
@@ -114,9 +115,11 @@ async fn put_payout(tx: &Tx, row: &Payout) -> Outcome<()> {
     }
     let asked = "UPDATE payout SET version = $2::bigint - 1, key = $3, request_id = $4, chain_id = $5, vault = $6, \
                      token = $7, recipient = $8, amount = $9::text::numeric, created_by = $10, \
-                     created_at_ms = $11, retry_of = $12 \
+                     created_at_ms = $11, retry_of = $12, memo = $13, reference = $14 \
                  WHERE id = $1";
     let retry_of = row.retry_of.map(|id| id.to_string());
+    let (memo, reference) =
+        (row.memo.as_ref().map(Memo::as_str), row.reference.as_ref().map(Reference::as_str));
     tx.execute(
         asked,
         &[
@@ -132,6 +135,8 @@ async fn put_payout(tx: &Tx, row: &Payout) -> Outcome<()> {
             &row.created_by,
             &row.created_at.as_ms(),
             &retry_of,
+            &memo,
+            &reference,
         ],
     )
     .await?;

@@ -119,7 +119,8 @@ fn put_payout(tx: &Tx<'_>, row: &Payout) -> StoreResult<()> {
         tx.execute("DELETE FROM payout WHERE id = ?1", [&other])?;
     }
     tx.execute("DELETE FROM payout WHERE id = ?1", [row.id.to_string()])?;
-    payout::insert(tx, &Payout::new(row.id, request.clone(), &row.created_by, row.created_at))?;
+    let new = Payout::new(row.id, request.clone(), &row.created_by, row.created_at);
+    payout::insert(tx, &Payout { memo: row.memo.clone(), reference: row.reference.clone(), ..new })?;
     if let Some(retried) = row.retry_of {
         let sql = "UPDATE payout SET retry_of = ?2 WHERE id = ?1";
         tx.execute(sql, (row.id.to_string(), retried.to_string()))?;

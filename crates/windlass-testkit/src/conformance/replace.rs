@@ -8,6 +8,7 @@ use windlass_core::payout::ledger::{
     ApiKey, Approval, Attempt, Budget, Intent, IntentState, PayWrite, Payout, ReplacedRow, Role, RowId,
     SignerRow,
 };
+use windlass_core::payout::memo::{Memo, Reference};
 use windlass_core::store::Store;
 use windlass_core::time::Timestamp;
 
@@ -41,6 +42,8 @@ fn confirmed(number: u8) -> Payout {
     let submitted = approved.submitted(intent_id(4), budget_key(3, None).day, at(3_000)).expect("a way");
     let mut row = submitted.confirmed(inclusion(8), at(4_000)).expect("a way").finalized(at(5_000));
     row.request.to = Address::repeat_byte(0x66);
+    row.memo = Memo::new("rent, March").ok();
+    row.reference = Reference::new("2041").ok();
     row.version = 9;
     row
 }

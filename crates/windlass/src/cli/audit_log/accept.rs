@@ -14,7 +14,9 @@ use windlass_engine::pay::ledger::Ledger;
 
 use super::verify::unreadable;
 use crate::cli::global::Global;
+use crate::cli::key::actor;
 use crate::compose::store::{self, Access};
+use crate::config::Config;
 use crate::failure::Failure;
 use crate::output;
 use crate::pay::options;
@@ -37,12 +39,18 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
             .hint("`pay.audit_head` names one"));
     };
     let store = store::open(&loaded.config.database, Access::Change).await?;
-    let accepted = accept(&args, &store, key, &file).await;
+    let accepted = accept(&args, &loaded.config, &store, key, &file).await;
     store.close().await;
     accepted
 }
 
-async fn accept(args: &Args, store: &Arc<dyn Store>, key: AuditKey, file: &HeadFile) -> Result<(), Failure> {
+async fn accept(
+    args: &Args,
+    config: &Config,
+    store: &Arc<dyn Store>,
+    key: AuditKey,
+    file: &HeadFile,
+) -> Result<(), Failure> {
     let head = match audit_check::follow(store, &key, None).await? {
         Ok(named) => named.head,
         // Only what is whole is gone on from.
@@ -61,9 +69,11 @@ async fn accept(args: &Args, store: &Arc<dyn Store>, key: AuditKey, file: &HeadF
              nothing is paid twice, for the vault refuses it. If that is done: --yes",
         ));
     }
+    // By the log as it is now: what the file names besides is what is to be given up.
+    let actor = actor(config, &*Ledger::new(store.clone(), key.clone()), false).await?;
     file.replace(head).map_err(|error| unreadable(file, &error))?;
     let entry = AuditEntry {
-        actor: "cli".to_owned(),
+        actor,
         action: "audit.accepted".to_owned(),
         subject: "audit log".to_owned(),
         detail: json!({"head": head, "was": kept, "lost": lost}).to_string(),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use tokio::time::{Instant, sleep};
 use windlass_core::lease::Lease;
 use windlass_core::name::{LeaseName, Owner};
 use windlass_core::payout::ledger::{ApiKey, Role};
@@ -23,6 +24,9 @@ use crate::pay::{log_key, options};
 
 /// How long creating a key may take.
 const LEASE_TTL: Duration = Duration::from_secs(60);
+/// How long another process that creates one is waited for, and how often it is looked.
+const LEASE_WAIT: Duration = Duration::from_secs(5);
+const LEASE_PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -77,9 +81,18 @@ async fn take_lease(store: &dyn Store) -> Result<Lease, Failure> {
     let name = LeaseName::new("pay/keys").map_err(unnamed)?;
     let owner = format!("key-{}-{:08x}", std::process::id(), rand::random::<u32>());
     let owner = Owner::new(owner).map_err(unnamed)?;
-    store.acquire_lease(&name, &owner, LEASE_TTL).await?.ok_or_else(|| {
-        Failure::refused("another process is creating an API key").hint("run the command again in a minute")
-    })
+    let deadline = Instant::now() + LEASE_WAIT;
+    loop {
+        // A busy database gives no lease either.
+        if let Some(lease) = store.acquire_lease(&name, &owner, LEASE_TTL).await? {
+            return Ok(lease);
+        }
+        if Instant::now() >= deadline {
+            return Err(Failure::refused("another process is creating an API key")
+                .hint("run the command again in a minute"));
+        }
+        sleep(LEASE_PAUSE).await;
+    }
 }
 
 async fn make(

@@ -41,7 +41,11 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
 /// Who stands in the log. As long as there is no admin's key, whoever reaches the database
 /// and the log's key makes the first; from then on keys are an admin's to make, and who
 /// has lost them all says so.
-async fn actor(config: &Config, ledger: &dyn Payouts, is_recovery: bool) -> Result<String, Failure> {
+pub(super) async fn actor(
+    config: &Config,
+    ledger: &dyn Payouts,
+    is_recovery: bool,
+) -> Result<String, Failure> {
     let keys = ledger.list_api_keys().await?;
     let has_admin = keys.iter().any(|key| key.role == Role::Admin && key.revoked_at.is_none());
     if !has_admin || is_recovery {

@@ -78,6 +78,27 @@ async fn of_two_processes_one_creates_the_first_admins_key() {
     }
 }
 
+/// A restored database gives a revoked key back: its holder must not be the one who accepts it.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_admin_alone_accepts_a_database_that_was_put_back() {
+    let world = PayWorld::start().await;
+    let folder = world.folder("");
+    let config = world.config("audit_head = \"keys/head.json\"").replace("development = true\n", "");
+    folder.write("windlass.toml", &config.replace("signers = [\"ops\"]\n", ""));
+    let admin = key(&folder, None, "admin", "alice");
+    let approver = key(&folder, Some(&admin), "approver", "bob");
+    let backup = std::fs::read(folder.path().join("windlass.db")).expect("a backup");
+    assert_eq!(with_key(&folder, &admin, &["key", "revoke", "bob"]).code, Some(0));
+    std::fs::write(folder.path().join("windlass.db"), backup).expect("restored");
+    let accept = ["audit-log", "accept", "--yes"];
+    for refused in [with_key(&folder, &approver, &accept), folder.run(&accept)] {
+        assert!(refused.code == Some(1) && refused.stderr.contains("W0605"), "{}", refused.shown());
+    }
+    let accepted = with_key(&folder, &admin, &accept);
+    assert_eq!(accepted.code, Some(0), "{}", accepted.shown());
+    assert!(folder.run(&["audit-log", "list"]).stdout.contains("alice"));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn more_money_takes_more_approvers() {
     let world = PayWorld::start().await;
