@@ -52,8 +52,10 @@ struct Seen {
     following: Option<Failing>,
     /// What keeps the head where it is though its steps end well, and how long that is no news.
     obstacle: Option<(Failing, Duration)>,
-    /// The last block that is stored, and since when it is that one.
-    position: Option<(u64, Instant)>,
+    /// The last block that is stored.
+    position: Option<u64>,
+    /// Since when newer blocks are known than that one, and it is that one.
+    behind_since: Option<Instant>,
     /// The last failure of a step since the head moved.
     last_failure: Option<(Code, String)>,
     /// Since when ranges fail, with nothing heard in between.
@@ -89,7 +91,12 @@ impl Pulse {
 
     /// This process holds the chain, or does not any more.
     pub(in crate::collect) fn hold(&self, lease: Option<Lease>) {
-        self.seen().lease = lease;
+        let mut seen = self.seen();
+        if lease.is_none() {
+            // Another process moves the head meanwhile.
+            (seen.position, seen.behind_since) = (None, None);
+        }
+        seen.lease = lease;
     }
 
     /// What the chain is held by, if this process holds it.
@@ -126,6 +133,7 @@ impl Pulse {
         let old_after_s = OLD_HEAD_S.max(block_time_s(sight).saturating_mul(OLD_HEAD_BLOCKS));
         let (number, timestamp_s) = (sight.latest.number, sight.latest_s);
         seen.head = Some(Head { number, timestamp_s, since, seen: now, old_after_s });
+        seen.compare_with_head(now);
     }
 
     /// Endpoints disagree about what is final, or do not. Says whether they did before.
@@ -143,7 +151,7 @@ impl Pulse {
         let mut seen = self.seen();
         if matches!(error, Some(CollectError::FinalityViolated { .. })) {
             // The chain's halt says why its head stands still.
-            seen.position = None;
+            (seen.position, seen.behind_since) = (None, None);
         }
         let trouble = error.and_then(CollectError::trouble);
         if trouble.is_some() {
@@ -158,10 +166,11 @@ impl Pulse {
     /// The last stored block is this one.
     pub(in crate::collect) fn stands_at(&self, number: u64, now: Instant) {
         let mut seen = self.seen();
-        if seen.position.is_none_or(|(position, _)| position != number) {
-            seen.position = Some((number, now));
+        if seen.position != Some(number) {
+            (seen.position, seen.behind_since) = (Some(number), None);
             seen.last_failure = None;
         }
+        seen.compare_with_head(now);
     }
 
     /// A step of the head has come to its end without a way on, for this reason.
@@ -238,19 +247,24 @@ impl Pulse {
 }
 
 impl Seen {
+    /// Notes since when newer blocks are known than the last one that is stored. More of them change
+    /// nothing about that.
+    fn compare_with_head(&mut self, now: Instant) {
+        let is_behind = self.position.zip(self.head).is_some_and(|(position, head)| head.number > position);
+        self.behind_since = if is_behind { self.behind_since.or(Some(now)) } else { None };
+    }
+
     /// A head that does not move although there are newer blocks. Steps that fail and steps that end
     /// well in turn are no progress.
     fn stall(&self, now: Instant) -> Option<Failing> {
-        let ((position, since), head) = self.position.zip(self.head)?;
-        let is_stalled = head.number > position && now.duration_since(since.max(head.since)) >= STALLED_AFTER;
-        is_stalled.then(|| {
-            let (code, message) = self.last_failure.clone().unwrap_or_else(|| {
-                let message =
-                    format!("block {position} is stored, and no newer one although {} is known", head.number);
-                (Code::ChainBehind, message)
-            });
-            Failing { since, code, message }
-        })
+        let (position, head) = self.position.zip(self.head)?;
+        let since = self.behind_since.filter(|since| now.duration_since(*since) >= STALLED_AFTER)?;
+        let (code, message) = self.last_failure.clone().unwrap_or_else(|| {
+            let message =
+                format!("block {position} is stored, and no newer one although {} is known", head.number);
+            (Code::ChainBehind, message)
+        });
+        Some(Failing { since, code, message })
     }
 
     /// A question that waits for too long, with nothing heard since it was put.
@@ -346,8 +360,9 @@ mod tests {
         pulse.stands_at(20, begun);
         let second = |number| begun + Duration::from_secs(number);
         assert_eq!(pulse.trouble(second(60)), None, "there is nothing newer");
-        pulse.see(&sight(25, 1_125), second(60));
         for at in 60..70 {
+            // The chain goes on meanwhile.
+            pulse.see(&sight(at, 1_100 + at), second(at));
             pulse.followed(second(at), Some(&away()));
             pulse.followed(second(at), None);
             pulse.stands_at(20, second(at));
