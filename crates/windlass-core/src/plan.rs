@@ -202,15 +202,16 @@ impl Plan {
         plan
     }
 
-    /// A plan in which nothing above a block was ever claimed: the head goes on behind it.
+    /// A plan in which nothing from a block on was ever claimed, and the head goes on behind
+    /// another: the one below it, or a later one below which nothing is collected.
     /// A campaign that reached higher is gone, so that nobody who is still at one of its
     /// ranges can store it; what it has left open is dealt out anew.
     #[must_use]
-    pub fn rewind(&self, standing: &Standing, to: u64) -> Self {
+    pub fn rewind(&self, standing: &Standing, to: u64, from_block: u64) -> Self {
         let mut plan = self.cut(standing);
-        let above = BlockRange { from: to.saturating_add(1), to: u64::MAX };
+        let removed = BlockRange { from: from_block, to: u64::MAX };
         for campaign in std::mem::take(&mut plan.campaigns) {
-            if campaign.blocks.to > to {
+            if campaign.blocks.to >= from_block {
                 plan.unclaim(&campaign.sources, &standing.open(campaign.id, campaign.blocks));
             } else {
                 plan.campaigns.push(campaign);
@@ -219,8 +220,8 @@ impl Plan {
         for source in plan.sources.values_mut() {
             let is_collected = source.head_from.is_some();
             source.pass(standing.head);
-            source.claimed.remove(above);
-            source.head_from = is_collected.then_some(above.from);
+            source.claimed.remove(removed);
+            source.head_from = is_collected.then_some(to.saturating_add(1));
         }
         plan.deal_out();
         plan

@@ -158,14 +158,14 @@ impl EvmRpc {
         let body = serde_json::to_vec(&calls).map_err(|error| self.malformed(METHOD, &error))?;
         let limit_bytes = MAX_HEADER_BODY_BYTES.saturating_mul(blocks.len()).min(MAX_BATCH_BODY_BYTES);
         let reply = self.transmit(Outgoing { ids, body, limit_bytes }).await?;
-        self.read_batch(ids.first, blocks.len(), &reply)
+        self.read_batch(ids.first, blocks, &reply)
     }
 
-    fn read_batch(&self, first_id: u64, count: usize, reply: &Reply) -> Result<Batch, RpcError> {
+    fn read_batch(&self, first_id: u64, blocks: &[BlockTag], reply: &Reply) -> Result<Batch, RpcError> {
         let Ok(BatchAnswers(answers)) = serde_json::from_slice(&reply.body) else {
             return self.no_batch(reply);
         };
-        let mut found: Vec<Option<Option<Header>>> = vec![None; count];
+        let mut found: Vec<Option<Option<Header>>> = vec![None; blocks.len()];
         let mut refusal = None;
         for answer in answers {
             if let Some(error) = &answer.error {
@@ -176,9 +176,13 @@ impl EvmRpc {
                 continue;
             }
             let place = answer.id().and_then(|id| usize::try_from(id.checked_sub(first_id)?).ok());
-            if let Some(header) = place.and_then(|place| found.get_mut(place)) {
-                *header = Some(answer.result.map(|ReadHeader(header)| header));
+            let Some(place) = place.filter(|place| *place < blocks.len()) else { continue };
+            let header = answer.result.map(|ReadHeader(header)| header);
+            if header.as_ref().is_some_and(|header| !header::answers(blocks[place], header)) {
+                // Some gateways mix the ids of a batch up. Alone each call has its own answer.
+                return Ok(Batch::Refused(self.malformed(METHOD, &"an answer bears another call's id")));
             }
+            found[place] = Some(header);
         }
         if found.iter().any(Option::is_some) {
             return Ok(Batch::Read(found));

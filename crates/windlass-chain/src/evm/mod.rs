@@ -5,6 +5,7 @@
 //! | [`client`], `batch` | [`EvmRpc`]: the methods of one endpoint, one call each or many headers in one message |
 //! | [`reader`] | [`EvmReader`]: an endpoint behind the core's port, its answers checked |
 //! | `check` | whether logs are what was asked for |
+//! | `block_logs` | the logs of one block, also from endpoints that do not take its hash |
 //! | `learn` | how many blocks to ask for next |
 //! | `endpoint` | the URL, and what of it may be shown |
 //! | `scrub` | taking its keys out of what a provider says |
@@ -17,6 +18,7 @@
 //! | `hex` | hexadecimal to fixed arrays |
 
 mod batch;
+mod block_logs;
 mod check;
 pub mod client;
 mod endpoint;

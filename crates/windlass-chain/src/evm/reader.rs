@@ -17,6 +17,7 @@ use windlass_core::reader::{
     BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan, Receipts,
 };
 
+use super::block_logs::{HashQuestion, block_logs};
 use super::check;
 use super::client::EvmRpc;
 use super::error::RpcError;
@@ -57,6 +58,7 @@ pub struct EvmReader {
     chain: ChainId,
     learner: Arc<Learner>,
     range_probe: Arc<RangeProbe>,
+    hash_question: Arc<HashQuestion>,
     /// Whether the endpoint has said that it does not tell receipts.
     no_receipts: Arc<AtomicBool>,
 }
@@ -93,7 +95,14 @@ impl EvmReader {
     /// The same, with another idea of what a good answer is.
     pub fn with_options(rpc: EvmRpc, chain: ChainId, options: LearnOptions) -> Self {
         let learner = Arc::new(Learner::new(options));
-        Self { rpc, chain, learner, range_probe: Arc::default(), no_receipts: Arc::default() }
+        Self {
+            rpc,
+            chain,
+            learner,
+            range_probe: Arc::default(),
+            hash_question: Arc::default(),
+            no_receipts: Arc::default(),
+        }
     }
 
     /// Scheme, host and port: what may be printed.
@@ -147,11 +156,7 @@ impl EvmReader {
         filter: &LogFilter,
     ) -> Result<GivenLogs, ChainError> {
         let logs = match span {
-            LogSpan::Block(block) => {
-                let mut logs = self.rpc.logs_by_hash(block.hash, filter).await?;
-                check::check(span, filter, &mut logs).map_err(|error| self.named(error))?;
-                logs
-            }
+            LogSpan::Block(block) => block_logs(&self.rpc, &self.hash_question, block, filter).await?,
             LogSpan::Range(range) => self.range_logs(range, filter).await?,
         };
         let mut without_time: Vec<BlockRef> =

@@ -2,12 +2,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use windlass_chain::evm::{EvmReader, EvmRpc};
 use windlass_core::reader::{BlockTag, ChainErrorKind, ChainReader};
 use windlass_devnet::faults::Kind;
 use windlass_devnet::node::RpcError;
 use windlass_devnet::synthetic::Density;
 
-use crate::served::{Twisted, serve_node, synthetic};
+use crate::gateway;
+use crate::served::{Twisted, chain_id, serve_node, synthetic};
 
 /// Every third block, some beyond the head, and in no order.
 fn numbers() -> Vec<u64> {
@@ -84,4 +86,24 @@ async fn a_header_of_another_block_is_refused() {
         ChainErrorKind::Malformed
     );
     assert!(reader.header(BlockTag::Number(6)).await.expect("a header").is_some());
+}
+
+#[tokio::test]
+async fn a_gateway_that_mixes_up_the_ids_of_a_batch_is_asked_one_by_one() {
+    for fault in ["swap", "repeat"] {
+        let served = serve_node(synthetic(600, Density::PerBlock(1)), "").await;
+        let gateway = gateway::start(&served.server.http_url(), move |answers| {
+            let Some(answers) = answers.as_array_mut().filter(|answers| answers.len() > 1) else { return };
+            let ids: Vec<_> = answers.iter().map(|answer| answer["id"].clone()).collect();
+            for (place, answer) in answers.iter_mut().enumerate() {
+                let other = if fault == "swap" { place ^ 1 } else { place & !1 };
+                answer["id"] = ids.get(other).unwrap_or(&ids[place]).clone();
+            }
+        })
+        .await;
+        let reader = EvmReader::new(EvmRpc::new(&gateway).expect("a client"), chain_id());
+        for _ in 0..3 {
+            check(&reader).await;
+        }
+    }
 }

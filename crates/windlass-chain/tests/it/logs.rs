@@ -1,15 +1,21 @@
 //! Logs: checked, in order, and with their times.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use alloy_primitives::B256;
+use bytes::Bytes;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tokio::sync::broadcast;
+use windlass_chain::evm::PoolOptions;
 use windlass_core::chain::BlockRef;
 use windlass_core::range::BlockRange;
-use windlass_core::reader::{ChainErrorKind, ChainReader, LogFilter, LogSpan};
+use windlass_core::reader::{BlockTag, ChainErrorKind, ChainReader, LogFilter, LogSpan};
+use windlass_devnet::node::{Announcement, Node, RpcError};
 use windlass_devnet::synthetic::{Density, SyntheticNode, SyntheticOptions};
 
-use crate::served::{Served, Twisted, all_its_logs, serve_node, synthetic};
+use crate::served::{Served, Twisted, all_its_logs, pool_of, serve_node, synthetic};
 
 const RANGE: LogSpan = LogSpan::Range(BlockRange { from: 1, to: 300 });
 
@@ -125,4 +131,51 @@ async fn a_range_beyond_the_head_is_not_too_large_but_unknown() {
     let served = serve_node(Arc::new(chain), "").await;
     let error = served.reader().logs(RANGE, &LogFilter::default()).await.expect_err("beyond");
     assert_eq!(error.kind, ChainErrorKind::UnknownBlock, "{error}");
+}
+
+/// Refuses `eth_getLogs` by a block's hash; everything else is as it should be.
+struct NoBlockHash {
+    node: Arc<SyntheticNode>,
+    refusals: AtomicU64,
+}
+
+impl Node for NoBlockHash {
+    fn call(&self, method: &str, params: Option<&RawValue>) -> Result<Bytes, RpcError> {
+        if method == "eth_getLogs" && params.is_some_and(|params| params.get().contains("blockHash")) {
+            self.refusals.fetch_add(1, Ordering::Relaxed);
+            return Err(RpcError::invalid_params("unexpected field"));
+        }
+        self.node.call(method, params)
+    }
+
+    fn announcements(&self) -> broadcast::Receiver<Arc<Announcement>> {
+        self.node.announcements()
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_that_takes_no_block_hash_is_asked_by_number() {
+    let node = Arc::new(NoBlockHash {
+        node: synthetic(600, Density::EveryBlocks(5)),
+        refusals: AtomicU64::new(0),
+    });
+    let served = serve_node(Arc::<NoBlockHash>::clone(&node), "").await;
+    let pool = pool_of(&[&served], PoolOptions::default());
+    let mut found = 0;
+    for number in 1..=20 {
+        let block = pool.header(BlockTag::Number(number)).await.expect("an answer").expect("a block").block;
+        let logs = pool.logs(LogSpan::Block(block.block_ref()), &all_its_logs()).await.expect("logs");
+        assert!(logs.iter().all(|log| log.block == block.block_ref()));
+        found += logs.len();
+    }
+    assert_eq!(found, 4);
+    assert_eq!(node.refusals.load(Ordering::Relaxed), 3, "it has been learned");
+    let status = &pool.status()[0];
+    assert_eq!((status.limited, status.healthy), (0, true), "{status:?}");
+    // Another block at that height is not taken for the one that was asked for.
+    for number in [5, 6] {
+        let other = BlockRef { number, hash: B256::repeat_byte(7) };
+        let error = pool.logs(LogSpan::Block(other), &all_its_logs()).await.expect_err("it is gone");
+        assert_eq!(error.kind, ChainErrorKind::UnknownBlock, "{error}");
+    }
 }

@@ -4,6 +4,7 @@
 mod answers;
 mod anvil_transactions;
 mod front;
+mod gateway;
 mod headers;
 #[cfg(feature = "aws-kms")]
 mod kms;

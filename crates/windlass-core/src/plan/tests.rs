@@ -86,7 +86,7 @@ fn a_head_that_fell_behind_leaves_the_gap_to_a_campaign() {
 fn a_rewound_plan_has_claimed_nothing_above_the_block() {
     let plan = Plan::default().replan(&wanted(&[("a", 0)]), &standing(99, &[]));
     let open = BTreeMap::from([(0, blocks(&[(10, 19), (30, 59)]))]);
-    let rewound = plan.rewind(&Standing { open, ..standing(150, &[(0, 60)]) }, 40);
+    let rewound = plan.rewind(&Standing { open, ..standing(150, &[(0, 60)]) }, 40, 41);
     assert_eq!(picture(&rewound), [(1, 10, 19, "a".to_owned()), (2, 30, 40, "a".to_owned())]);
     let source = rewound.collected().next().map(|(_, source)| source.clone()).expect("it is collected");
     assert_eq!((source.head_from, source.claimed), (Some(41), blocks(&[(0, 9), (20, 29)])));
@@ -95,7 +95,7 @@ fn a_rewound_plan_has_claimed_nothing_above_the_block() {
 #[test]
 fn a_campaign_below_the_block_goes_on_when_a_plan_is_rewound() {
     let plan = Plan::default().replan(&wanted(&[("a", 0)]), &standing(99, &[]));
-    let rewound = plan.rewind(&standing(150, &[(0, 60)]), 59);
+    let rewound = plan.rewind(&standing(150, &[(0, 60)]), 59, 60);
     assert_eq!(picture(&rewound), [(0, 0, 59, "a".to_owned())]);
 }
 

@@ -48,13 +48,13 @@ pub fn deployment_key(index: &str, chain: ChainId, contract: Address) -> Result<
     StateKey::new(format!("index/{index}/deployment/{chain}/{contract}"))
 }
 
-/// What forgets where the contracts of a plan came to be, as far as that lies above a
-/// block: on the branch that takes its place they may have come to be elsewhere.
-pub(super) async fn forgotten_above(
+/// What forgets where the contracts of a plan came to be, as far as that lies at a block or
+/// above: on the branch that takes its place they may have come to be elsewhere.
+pub(super) async fn forgotten_from(
     store: &dyn Store,
     chain: ChainId,
     plan: &Plan,
-    block: u64,
+    from_block: u64,
 ) -> Result<Vec<Write>, CollectError> {
     let mut writes = Vec::new();
     for info in store.list_tables().await? {
@@ -62,7 +62,7 @@ pub(super) async fn forgotten_above(
         for contract in sources.filter_map(|id| id.contract) {
             let key = deployment_key(info.spec.index.as_str(), chain, contract)?;
             let kept = store.state(&key).await?.and_then(|text| text.parse::<u64>().ok());
-            if kept.is_some_and(|deployed| deployed > block) {
+            if kept.is_some_and(|deployed| deployed >= from_block) {
                 writes.push(Write::PutState { key, value: None });
             }
         }

@@ -5,6 +5,7 @@
 //! one commit, under the chain's leases: nobody may be following or repairing the chain
 //! meanwhile, and whoever is still at a range of what is taken back cannot store it.
 
+use windlass_core::block_set::BlockSet;
 use windlass_core::chain::{BlockHeader, BlockRef};
 use windlass_core::commit::{Commit, Write, Written};
 use windlass_core::lease::Lease;
@@ -18,6 +19,7 @@ use super::deployment;
 use super::doubts::Doubts;
 use super::error::CollectError;
 use super::ledger;
+use super::rewind_target::StoredBlocks;
 use super::verify::Verified;
 
 /// What was done, or why nothing was.
@@ -35,13 +37,24 @@ pub enum Rewound {
         /// The last block that was followed, if there is one.
         position: Option<u64>,
     },
-    /// The stored block is not the chain's: a lower one is needed.
+    /// What is stored at the block, or next below it, is not the chain's: a lower one is needed.
     Differs {
         /// The block that is stored.
         stored: BlockRef,
         /// The block that the chain has.
         found: BlockRef,
+        /// The newest block that would do, where it was found.
+        rewind_to: Option<u64>,
     },
+}
+
+/// Where the head goes on.
+struct RewindPoint {
+    /// The last block that stays.
+    header: BlockHeader,
+    /// Everything from here on is taken back. This is the next block, except where nothing up to
+    /// the last one is collected: then what is stored of another chain's blocks goes too.
+    from_block: u64,
 }
 
 impl CollectedChain {
@@ -68,30 +81,34 @@ impl CollectedChain {
         to: u64,
     ) -> Result<Rewound, CollectError> {
         let position = ledger::block(&*self.store, &self.names.head).await?;
-        let Some(position) = position.filter(|position| position.number > to) else {
-            return Ok(Rewound::NothingAbove { position: position.map(|position| position.number) });
+        let number = position.map(|position| position.number);
+        let Some(position) = position.filter(|position| position.number >= to) else {
+            return Ok(Rewound::NothingAbove { position: number });
         };
-        let header = self.block_of_chain(to).await?;
-        let target = header.block_ref();
-        if let Some(stored) = self.stored_block(to).await?.filter(|stored| *stored != target) {
-            return Ok(Rewound::Differs { stored, found: target });
+        let point = match self.rewind_point(to).await? {
+            Ok(point) => point,
+            Err(differs) => return Ok(differs),
+        };
+        let (target, from_block) = (point.header.block_ref(), point.from_block);
+        if position.number < from_block {
+            return Ok(Rewound::NothingAbove { position: number });
         }
         let old = ledger::plan(&*self.store, &self.names).await?;
         let next_blocks = ledger::next_blocks(&*self.store, &self.names, &old).await?;
         let open = ledger::open_blocks(&*self.store, &self.names, &old).await?;
         let standing =
             Standing { head: position.number, settled: to, next_blocks, open, ..Standing::default() };
-        let new = old.rewind(&standing, to);
+        let new = old.rewind(&standing, to, from_block);
         // First nobody can store a range any more that reaches above the block; then what
         // is there is taken back.
         let mut writes = ledger::change(&self.names, (&old, &new), &standing.next_blocks)?;
-        writes.extend(self.retracting(position, target).await?);
+        writes.extend(self.retracting(position, &point).await?);
         // Headers of final blocks are forgotten; this is where the head stands now.
-        writes.push(Write::Blocks { chain: self.options.chain, headers: vec![header] });
+        writes.push(Write::Blocks { chain: self.options.chain, headers: vec![point.header] });
         let rechecked = ledger::block(&*self.store, &self.names.recheck).await?;
-        writes.extend(rechecked.filter(|at| at.number > to).map(|at| reset(&self.names.recheck, at, target)));
-        writes.extend(deployment::forgotten_above(&*self.store, self.options.chain, &old, to).await?);
-        writes.extend(self.unverified(to).await?);
+        writes.extend(rechecked.filter(|at| at.number >= from_block).map(|at| reset(&self.names.recheck, at, target)));
+        writes.extend(deployment::forgotten_from(&*self.store, self.options.chain, &old, from_block).await?);
+        writes.extend(self.unverified(from_block).await?);
         let retraction = writes.iter().position(|write| matches!(write, Write::Retract { .. }));
         let retraction = retraction.unwrap_or(usize::MAX);
         let commit = Commit::of(writes).under_lease(lease).under_lease(mend).under_lease(verify);
@@ -100,9 +117,29 @@ impl CollectedChain {
         Ok(Rewound::Done { rows: written.get(retraction).and_then(rows).unwrap_or_default() })
     }
 
-    /// What takes everything above a block back, and forgets that collecting had stopped.
-    async fn retracting(&self, position: BlockRef, target: BlockRef) -> Result<Vec<Write>, CollectError> {
-        let (from_block, generation) = (target.number + 1, self.generation().await? + 1);
+    /// The point to go back to, or why that block does not do.
+    async fn rewind_point(&self, to: u64) -> Result<Result<RewindPoint, Rewound>, CollectError> {
+        let header = self.block_of_chain(to).await?;
+        let blocks = StoredBlocks::read(self).await?;
+        let Some(stored) = blocks.newest_at(to).await? else {
+            return Ok(Ok(RewindPoint { header, from_block: to + 1 }));
+        };
+        let found = self.block_of_chain(stored.number).await?.block_ref();
+        if found == stored {
+            return Ok(Ok(RewindPoint { header, from_block: to + 1 }));
+        }
+        if !self.is_below_start(to).await? {
+            let rewind_to = self.rewind_target(stored).await?;
+            return Ok(Err(Rewound::Differs { stored, found, rewind_to }));
+        }
+        let shared = blocks.newest_shared(stored.number).await?;
+        Ok(Ok(RewindPoint { header, from_block: shared.map_or(0, |shared| shared + 1) }))
+    }
+
+    /// What takes everything from a block on back, and forgets that collecting had stopped.
+    async fn retracting(&self, position: BlockRef, point: &RewindPoint) -> Result<Vec<Write>, CollectError> {
+        let (from_block, target) = (point.from_block, point.header.block_ref());
+        let generation = self.generation().await? + 1;
         let fact = Fact {
             by: "rewind".to_owned(),
             generation,
@@ -124,14 +161,22 @@ impl CollectedChain {
         ])
     }
 
-    /// What was verified above a block, or is in doubt, is neither any more.
-    async fn unverified(&self, to: u64) -> Result<[Write; 2], CollectError> {
-        let above = BlockRange { from: to.saturating_add(1), to: u64::MAX };
+    /// What was verified from a block on, or is in doubt, is neither any more.
+    async fn unverified(&self, from_block: u64) -> Result<[Write; 3], CollectError> {
+        let removed = BlockRange { from: from_block, to: u64::MAX };
         let mut verified = Verified::read(&*self.store, &self.names.verified).await?;
-        verified.forget(above);
+        verified.forget(removed);
         let mut doubts = Doubts::read(&*self.store, &self.names.doubts).await?;
-        doubts.blocks.retain(|block| block.number <= to);
-        Ok([verified.write(&self.names.verified)?, doubts.write(&self.names.doubts)?])
+        doubts.blocks.retain(|block| block.number < from_block);
+        let key = &self.names.compared;
+        let mut compared: BlockSet = ledger::read(&*self.store, key).await?.unwrap_or_default();
+        compared.remove(removed);
+        let compared = serde_json::to_string(&compared).map_err(|error| CollectError::strange(key, error))?;
+        Ok([
+            verified.write(&self.names.verified)?,
+            doubts.write(&self.names.doubts)?,
+            Write::PutState { key: key.clone(), value: Some(compared) },
+        ])
     }
 
     async fn block_of_chain(&self, number: u64) -> Result<BlockHeader, CollectError> {
@@ -139,11 +184,6 @@ impl CollectedChain {
         let unknown =
             || ChainError::new(ChainErrorKind::UnknownBlock, format!("block {number} is not known"));
         Ok(found.ok_or_else(unknown)?.block)
-    }
-
-    async fn stored_block(&self, number: u64) -> Result<Option<BlockRef>, CollectError> {
-        let stored = self.store.blocks(self.options.chain, number, 1).await?;
-        Ok(stored.first().map(|header| header.block_ref()).filter(|block| block.number == number))
     }
 }
 

@@ -18,7 +18,7 @@ use super::ledger;
 const MAX_HEADERS: u32 = 10_000;
 
 /// What is stored of a chain's blocks.
-struct StoredBlocks<'a> {
+pub(super) struct StoredBlocks<'a> {
     chain: &'a CollectedChain,
     headers: Vec<BlockRef>,
     tables: Vec<Identifier>,
@@ -30,28 +30,43 @@ impl CollectedChain {
     /// do not say.
     pub(super) async fn rewind_target(&self, gone: BlockRef) -> Result<Option<u64>, CollectError> {
         let stored = StoredBlocks::read(self).await?;
-        match stored.newest_shared(gone.number).await {
+        let found = match stored.newest_shared(gone.number).await {
+            Ok(None) => self.block_below_start().await,
+            found => found,
+        };
+        match found {
             // That collecting has stopped is to be told all the same.
             Err(CollectError::Chain(error)) => {
                 tracing::debug!(%error, "the newest block that the chain still has could not be found");
                 Ok(None)
             }
-            Ok(None) => self.block_below_start().await,
             found => found,
         }
     }
 }
 
 impl CollectedChain {
+    /// The block below the first one that is collected; the chain's newest where it does not
+    /// reach that far, as one that was begun anew.
     async fn block_below_start(&self) -> Result<Option<u64>, CollectError> {
+        let newest = self.reader.header(BlockTag::Latest).await?;
+        let below = self.first_collected().await?.map(|start| start.saturating_sub(1));
+        Ok(below.zip(newest).map(|(below, newest)| below.min(newest.block.number)))
+    }
+
+    /// Whether nothing up to a block is collected. No chain has logs in its first block.
+    pub(super) async fn is_below_start(&self, number: u64) -> Result<bool, CollectError> {
+        Ok(number == 0 || self.first_collected().await?.is_none_or(|start| number < start))
+    }
+
+    async fn first_collected(&self) -> Result<Option<u64>, CollectError> {
         let plan = ledger::plan(&*self.store, &self.names).await?;
-        let start = plan.collected().map(|(_, source)| source.start).min();
-        Ok(start.map(|start| start.saturating_sub(1)))
+        Ok(plan.collected().map(|(_, source)| source.start).min())
     }
 }
 
 impl<'a> StoredBlocks<'a> {
-    async fn read(chain: &'a CollectedChain) -> Result<Self, CollectError> {
+    pub(super) async fn read(chain: &'a CollectedChain) -> Result<Self, CollectError> {
         let id = chain.options.chain;
         let headers = chain.store.blocks(id, 0, MAX_HEADERS).await?;
         let tables = chain.store.list_tables().await?;
@@ -65,7 +80,7 @@ impl<'a> StoredBlocks<'a> {
 
     /// The newest block below `gone` that is stored and that the chain has, if there is one. A
     /// block of which nothing is stored says nothing: the chain may have logs there by now.
-    async fn newest_shared(&self, mut gone: u64) -> Result<Option<u64>, CollectError> {
+    pub(super) async fn newest_shared(&self, mut gone: u64) -> Result<Option<u64>, CollectError> {
         let (mut shared, mut step) = (None, 1_u64);
         let mut low = loop {
             if gone == 0 {
@@ -98,7 +113,7 @@ impl<'a> StoredBlocks<'a> {
     }
 
     /// The newest block up to a number of which something is stored.
-    async fn newest_at(&self, number: u64) -> Result<Option<BlockRef>, CollectError> {
+    pub(super) async fn newest_at(&self, number: u64) -> Result<Option<BlockRef>, CollectError> {
         let headers = self.headers.iter().filter(|block| block.number <= number);
         let mut newest = headers.max_by_key(|block| block.number).copied();
         for table in &self.tables {

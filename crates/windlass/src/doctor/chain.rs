@@ -140,6 +140,7 @@ impl Probe {
                 findings.extend(finality::examine(self, self.asked.finality, head.block.number).await);
                 findings.push(archive::examine(self, head.block.number).await);
                 findings.push(logs::examine(self, head.block.number).await);
+                findings.extend(logs::examine_by_hash(self, head.block.block_ref()).await);
             }
             Ok(None) => findings.push(self.warning("has no blocks", "is the node still starting?")),
             Err(error) => findings.push(self.failed_for("its head", error)),

@@ -1,9 +1,9 @@
 //! How large a range of blocks an endpoint grants `eth_getLogs`.
 
 use windlass_chain::evm::{RangeAdvice, RpcError};
-use windlass_core::chain::{Address, B256};
+use windlass_core::chain::{Address, B256, BlockRef};
 use windlass_core::range::BlockRange;
-use windlass_core::reader::LogFilter;
+use windlass_core::reader::{ChainError, ChainErrorKind, LogFilter};
 
 use super::chain::Probe;
 use super::report::Finding;
@@ -16,10 +16,7 @@ const SMALL_RANGE: u64 = 1_000;
 /// Tries ranges that end at the head, with a filter that nothing passes: what
 /// refuses them is the range, not the result.
 pub(super) async fn examine(probe: &Probe, head: u64) -> Finding {
-    let nothing = LogFilter {
-        addresses: vec![Address::repeat_byte(0xee)],
-        topics: vec![vec![B256::repeat_byte(0xee)]],
-    };
+    let nothing = no_logs();
     let mut granted = 0;
     for blocks in RANGES {
         let range = BlockRange { from: (head + 1).saturating_sub(blocks), to: head };
@@ -38,6 +35,22 @@ pub(super) async fn examine(probe: &Probe, head: u64) -> Finding {
         }
     }
     probe.ok(format_args!("grants log ranges of {granted} blocks at least"))
+}
+
+/// Asks for the logs of the newest block by its hash: some endpoints refuse that.
+pub(super) async fn examine_by_hash(probe: &Probe, newest: BlockRef) -> Option<Finding> {
+    let error = probe.rpc.logs_by_hash(newest.hash, &no_logs()).await.err()?;
+    let RpcError::Refused { message, .. } = &error else { return None };
+    let message = format!("does not take `blockHash` in `eth_getLogs`: {message}");
+    // It may not have the block any more, or not yet.
+    let is_refused = ChainError::from(error).kind == ChainErrorKind::Refused;
+    let hint = "new blocks may cost it more requests; another endpoint may take it";
+    is_refused.then(|| probe.warning(message, hint))
+}
+
+/// A filter that nothing passes.
+fn no_logs() -> LogFilter {
+    LogFilter { addresses: vec![Address::repeat_byte(0xee)], topics: vec![vec![B256::repeat_byte(0xee)]] }
 }
 
 /// Whether it says something about the endpoint, and nothing about the range. What takes

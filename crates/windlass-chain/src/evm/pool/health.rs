@@ -81,6 +81,8 @@ pub(super) struct Health {
     good_at: Option<Instant>,
     errors: Share,
     latency: [Average; Kind::COUNT],
+    /// Which questions it has answered.
+    answered: [bool; Kind::COUNT],
     pub(super) overall: Average,
     pub(super) counts: Counts,
     /// The highest block that it is known to have, and when that was seen.
@@ -136,6 +138,7 @@ impl Health {
             good_at: None,
             errors: Share::default(),
             latency: Default::default(),
+            answered: Default::default(),
             overall: Average::default(),
             counts: Counts::default(),
             head: None,
@@ -288,12 +291,19 @@ impl Health {
         let usual_ms = self.latency[kind as usize].ms();
         let slow = usual_ms.is_some_and(|usual| took.as_secs_f64() * 1_000.0 > usual * SLOW_FACTOR);
         self.latency[kind as usize].add(took, now);
+        self.answered[kind as usize] = true;
         self.overall.add(took, now);
         self.errors.add(false, now);
         self.answered();
         if !slow {
             self.grow();
         }
+    }
+
+    /// Whether it has never answered such a question, though it has answered others: it does not
+    /// serve it.
+    pub(super) fn never_answers(&self, kind: Kind) -> bool {
+        !self.answered[kind as usize] && self.answered.contains(&true)
     }
 
     /// Whether it has given a good answer in the last seconds.

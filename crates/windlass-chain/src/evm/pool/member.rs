@@ -275,10 +275,11 @@ impl Member {
                         health.failed(error.kind, began, now);
                     }
                     // It is alive; whether it is to blame shows when another answers. What
-                    // nobody has a reason to refuse is refused because it is too much.
+                    // nobody has a reason to refuse is refused because it is too much, unless
+                    // it never served it.
                     ChainErrorKind::Refused => {
                         health.counts.errors += 1;
-                        if kind.is_always_served() {
+                        if kind.is_always_served() && !health.never_answers(kind) {
                             health.rate.refused(calls, began, now);
                         }
                     }
@@ -291,10 +292,11 @@ impl Member {
                 error
             }
         };
+        let is_lacking = error.kind == ChainErrorKind::Refused && health.never_answers(kind);
         health.tell_trouble(error.message.clone(), now);
         drop(health);
         if kind.is_about_logs()
-            && error.kind == ChainErrorKind::Unreachable
+            && (error.kind == ChainErrorKind::Unreachable || is_lacking)
             && self.distrust().failed(&error.message, now)
         {
             tracing::warn!(

@@ -127,6 +127,7 @@ on_both_stores! {
         a_reorg_past_finality_stops_although_older_headers_are_kept
         a_reorg_past_finality_stops_behind_a_jump_too
         after_a_restart_nothing_of_another_chain_is_collected
+        a_chain_that_was_started_anew_is_collected_after_a_rewind
         the_common_ancestor_is_found_however_much_is_gone
         the_oldest_header_may_be_the_common_ancestor
         an_ancestor_that_cannot_be_told_takes_nothing_back

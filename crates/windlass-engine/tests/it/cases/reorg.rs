@@ -10,10 +10,11 @@ use windlass_core::store::Door;
 use windlass_engine::collect::backfill::Backfilled;
 use windlass_engine::collect::error::CollectError;
 use windlass_engine::collect::head::Followed;
+use windlass_engine::collect::rewind::Rewound;
 use windlass_engine::collect::sight::Sight;
 
 use super::health::pass;
-use super::stage::{Collector, Orders, Stage, with_finality};
+use super::stage::{Collector, Orders, Stage, from_block, with_finality};
 use crate::database::Kind;
 
 const TAG: Finality = Finality::Finalized;
@@ -162,6 +163,44 @@ pub(super) async fn after_a_restart_nothing_of_another_chain_is_collected(kind: 
     restarted.chain.rewind(0).await.expect("rewound");
     restarted.settle().await;
     stage.assert_complete(&orders).await;
+}
+
+/// A test chain that was started anew under its old id has not even its first block in common with
+/// what is stored: the way back that is named can be gone all the same.
+pub(super) async fn a_chain_that_was_started_anew_is_collected_after_a_rewind(kind: Kind) {
+    for start in [0, 1, 8] {
+        let (stage, orders) = (Stage::new(kind, 3).await, from_block(start));
+        stage.mine_up_to(30);
+        let mut collector = stage.collector("a", &orders);
+        collector.settle().await;
+        stage.chain.restart();
+        stage.mine_up_to(5);
+        collector.follower.release().await;
+        // Its blocks are of another chain also where it is too short yet to have stored ones.
+        rewind_to_what_is_proposed(&stage, &mut collector, start).await;
+        let mut restarted = stage.collector("b", &orders);
+        restarted.settle().await;
+        stage.mine_up_to(40);
+        restarted.settle().await;
+        stage.assert_complete(&orders).await;
+        assert_eq!(stage.halt().await, None);
+        let stale = stage.headers().await.into_iter().filter(|header| {
+            stage.chain.block(header.number).is_none_or(|block| block.header.block.hash != header.hash)
+        });
+        assert_eq!(stale.collect::<Vec<_>>(), [], "nothing is left of the other chain");
+    }
+}
+
+/// Tries a block that does not do, then the one that is named instead.
+async fn rewind_to_what_is_proposed(stage: &Stage, collector: &mut Collector, start: u64) {
+    let too_high = start.max(5);
+    stage.mine_up_to(too_high);
+    let refused = collector.chain.rewind(too_high).await.expect("an answer");
+    let Rewound::Differs { rewind_to: Some(to), .. } = refused else { panic!("{refused:?}") };
+    assert_eq!(to, start.saturating_sub(1));
+    let rewound = collector.chain.rewind(to).await.expect("an answer");
+    assert!(matches!(rewound, Rewound::Done { rows } if rows > 0), "{rewound:?}");
+    assert_eq!(stage.fees().await, []);
 }
 
 pub(super) async fn a_reorg_past_finality_stops_behind_a_jump_too(kind: Kind) {

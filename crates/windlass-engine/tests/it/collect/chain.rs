@@ -161,6 +161,14 @@ impl SimChain {
         self.state().canonical.extend(blocks);
     }
 
+    /// Begins anew with another first block, as a node of a test chain does that is started again.
+    pub(crate) fn restart(&self) {
+        let mut state = self.state();
+        state.canonical.clear();
+        state.finalized = 0;
+        state.push(0);
+    }
+
     /// Every block from now on is later by so many seconds.
     pub(crate) fn delay(&self, seconds: u64) {
         self.state().delay_s += seconds;

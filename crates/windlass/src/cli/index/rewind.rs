@@ -68,11 +68,18 @@ fn told(done: Rewound, name: &ChainName, to: u64) -> Result<String, Failure> {
             Err(Failure::refused(format_args!("there is nothing above block {to}: {at}"))
                 .hint("`windlass status` shows where it stands"))
         }
-        Rewound::Differs { stored, found } => {
-            let message =
-                format!("block {} is stored as {}, and the chain has {}", to, stored.hash, found.hash);
-            Err(Failure::coded(Code::FinalityViolated, message)
-                .hint("choose a lower block: the last one that both have"))
+        Rewound::Differs { stored, found, rewind_to } => {
+            let message = format!(
+                "block {} is stored as {}, and the chain has {}",
+                stored.number, stored.hash, found.hash
+            );
+            let failure = Failure::coded(Code::FinalityViolated, message);
+            Err(match rewind_to {
+                Some(block) => failure.hint(format_args!(
+                    "choose a lower block; up to here both have the same: `windlass index rewind --chain {name} --to {block} --yes`"
+                )),
+                None => failure.hint("choose a lower block: the last one that both have"),
+            })
         }
     }
 }
