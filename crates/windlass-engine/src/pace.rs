@@ -2,7 +2,8 @@
 
 use std::fmt::Display;
 use std::future::Future;
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 use windlass_core::error::RetryAdvice;
@@ -29,8 +30,37 @@ pub(crate) trait Paced: Send {
 
     /// Says that something went wrong. It is not said again while the same goes wrong.
     fn tell(&self, error: &Self::Error, delay: Duration) {
-        tracing::warn!(%error, ?delay, "{} was interrupted and goes on after a pause", Self::WHAT);
+        warn_once(Self::WHAT, error, delay);
     }
+}
+
+/// Says that a loop was interrupted, unless another loop has just said the same: a database that
+/// restarts interrupts all of them.
+pub(crate) fn warn_once(what: &str, error: &dyn Display, delay: Duration) {
+    if is_news(error.to_string()) {
+        tracing::warn!(%error, ?delay, "{what} was interrupted and goes on after a pause, as does all else that meets the same");
+    } else {
+        tracing::debug!(%error, ?delay, "{what} was interrupted and goes on after a pause");
+    }
+}
+
+/// The same words are said once in this time.
+const NEWS_EVERY: Duration = Duration::from_secs(30);
+/// The most words that are remembered.
+const MAX_REMEMBERED: usize = 32;
+
+fn is_news(words: String) -> bool {
+    static SAID: Mutex<Vec<(String, Instant)>> = Mutex::new(Vec::new());
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    said.retain(|(_, at)| at.elapsed() < NEWS_EVERY);
+    if said.iter().any(|(other, _)| *other == words) {
+        return false;
+    }
+    if said.len() == MAX_REMEMBERED {
+        said.remove(0);
+    }
+    said.push((words, Instant::now()));
+    true
 }
 
 /// Steps until told to stop. Trouble that passes is waited out; what would fail the
@@ -192,6 +222,13 @@ mod tests {
         let ended = step_until(&mut stubborn, &CancellationToken::new()).await;
         assert_eq!((ended, stubborn.steps), (Err("lasting"), 7));
         assert_eq!(stubborn.told.into_inner(), 3);
+    }
+
+    #[test]
+    fn what_interrupts_many_loops_is_said_once() {
+        let said: Vec<bool> = (0..3).map(|_| is_news("the database restarts".to_owned())).collect();
+        assert_eq!(said, [true, false, false]);
+        assert!(is_news("something else".to_owned()));
     }
 
     #[tokio::test]

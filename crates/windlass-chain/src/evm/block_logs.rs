@@ -37,8 +37,7 @@ impl HashQuestion {
 
     /// Whether the question itself may be what is refused: not where it was answered before.
     fn may_be_unknown(&self, error: &RpcError) -> bool {
-        let is_refused =
-            matches!(error, RpcError::Refused { message, .. } if !is_unknown_block(message));
+        let is_refused = matches!(error, RpcError::Refused { message, .. } if !is_unknown_block(message));
         is_refused && !self.was_answered.load(Ordering::Relaxed)
     }
 

@@ -155,10 +155,8 @@ impl Node for NoBlockHash {
 
 #[tokio::test]
 async fn an_endpoint_that_takes_no_block_hash_is_asked_by_number() {
-    let node = Arc::new(NoBlockHash {
-        node: synthetic(600, Density::EveryBlocks(5)),
-        refusals: AtomicU64::new(0),
-    });
+    let node =
+        Arc::new(NoBlockHash { node: synthetic(600, Density::EveryBlocks(5)), refusals: AtomicU64::new(0) });
     let served = serve_node(Arc::<NoBlockHash>::clone(&node), "").await;
     let pool = pool_of(&[&served], PoolOptions::default());
     let mut found = 0;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -22,18 +22,15 @@ use super::catalog::{Catalog, CatalogEntry, Emitter};
 use super::children::{Children, ChildrenCache};
 use super::counts::RangeCounts;
 use super::error::CollectError;
+use super::finality_wait::FinalityWait;
 use super::health::Pulse;
 use super::health::watched::Watched;
 use super::ledger;
+use super::misfit_log::MisfitLog;
 use super::names::{ChainNames, paused_key};
-use super::reread::{MAX_UNHEARD_TIME, UnheardWait};
 use super::routing::Routing;
 use super::sight::{self, KnownFinal, Sight};
 use super::verify::VerifyOptions;
-
-/// How long an endpoint whose last final block stands still holds back what others call final.
-/// Chains make blocks final every few minutes, some every half hour.
-const MAX_HELD_TIME: Duration = Duration::from_secs(2 * 3_600);
 
 /// How a chain is collected.
 #[derive(Debug, Clone)]
@@ -102,10 +99,10 @@ pub struct CollectedChain {
     pub(super) has_logs_outside_blooms: AtomicBool,
     /// Whether receipts of the chain were seen that hash to the root in their header.
     pub(super) has_proven_receipts: AtomicBool,
-    /// Whether what is final waits for an endpoint that was not heard.
-    finality_wait: Mutex<UnheardWait>,
-    /// Whether it waits for one that has no news of it.
-    finality_hold: Mutex<UnheardWait>,
+    /// What the last final block waits for.
+    finality_wait: Mutex<FinalityWait>,
+    /// What was said of logs that do not fit.
+    pub(super) misfit_log: MisfitLog,
     /// How it goes.
     pub(super) pulse: Arc<Pulse>,
     /// Whether the endpoints were seen to have the last final block that is stored.
@@ -143,7 +140,7 @@ impl CollectedChain {
             has_logs_outside_blooms: AtomicBool::new(options.chain.has_logs_outside_blooms()),
             has_proven_receipts: AtomicBool::new(false),
             finality_wait: Mutex::default(),
-            finality_hold: Mutex::default(),
+            misfit_log: MisfitLog::default(),
             requests,
             options,
             store,
@@ -206,13 +203,14 @@ impl CollectedChain {
     }
 
     /// Whether nothing becomes final for now, because one endpoint alone was heard about it, or
-    /// because another has no news of it. One that stands still for long does not count.
+    /// because another has no news of it.
     fn waits_for_finality(&self, is_unheard: bool, is_held: bool) -> bool {
-        let wait = |one: &Mutex<UnheardWait>, is_due, limit| {
-            one.lock().unwrap_or_else(PoisonError::into_inner).must_wait(is_due, limit)
-        };
-        let waits = wait(&self.finality_wait, is_unheard, MAX_UNHEARD_TIME);
-        wait(&self.finality_hold, is_held, MAX_HELD_TIME) || waits
+        self.finality_wait().must_wait(is_unheard, is_held)
+    }
+
+    /// What the last final block waits for.
+    pub(super) fn finality_wait(&self) -> MutexGuard<'_, FinalityWait> {
+        self.finality_wait.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Says once that endpoints disagree, and keeps it for whoever asks.

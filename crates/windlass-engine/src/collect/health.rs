@@ -32,6 +32,7 @@ use windlass_core::name::Owner;
 use windlass_core::store::Store;
 use windlass_core::time::Timestamp;
 
+use super::finality_wait::FinalityWaited;
 use super::names::ChainNames;
 
 pub use pulse::{Failing, Pulse};
@@ -59,6 +60,9 @@ pub struct ChainHealth {
     /// What is the matter with single endpoints, a sentence each.
     #[serde(default)]
     pub endpoints: Vec<String>,
+    /// How long the last final block waits for endpoints.
+    #[serde(default)]
+    pub finality_waited: FinalityWaited,
 }
 
 /// What a process does with a chain.
@@ -159,7 +163,10 @@ impl ChainHealth {
     pub async fn tell(&self, store: &dyn Store, names: &ChainNames) -> StoreResult<bool> {
         let taken = store.acquire_lease(&names.lease, &self.owner, TELL_TTL).await?;
         let Some(lease) = taken else { return Ok(false) };
-        let written = self.write(store, names, &lease).await;
+        // One that has not asked yet does not end the wait for endpoints.
+        let before = Self::read(store, names).await?.map(|before| before.finality_waited);
+        let told = Self { finality_waited: before.unwrap_or_default(), ..self.clone() };
+        let written = told.write(store, names, &lease).await;
         store.release_lease(&lease).await?;
         written.map(|()| true)
     }
@@ -187,6 +194,7 @@ mod tests {
             head: None,
             trouble: None,
             endpoints: Vec::new(),
+            finality_waited: FinalityWaited::default(),
         };
         assert!(health.is_fresh(at(1_999)));
         assert!(!health.is_fresh(at(2_000)));

@@ -56,7 +56,7 @@ impl<'a> Mend<'a> {
         let mut writes = vec![Write::Publish(messages), mended];
         writes.extend(self.routing.erasing(chain, span));
         writes.extend(of_others.map(Write::Events));
-        writes.extend(routing::writes(sorted));
+        writes.extend(routing::writes(sorted, &self.chain.misfit_log));
         Ok(writes)
     }
 }

@@ -17,12 +17,14 @@
 //! | [`names`] | under which names all this is stored |
 //! | [`ledger`] | the plan and the cursors as they stand in the store |
 //! | [`compare`] | what is stored against what the chain says |
+//! | [`finality_wait`] | how long what is final waits for endpoints that are not heard |
 //! | [`rewind`], `rewind_target` | an operator's way back, and how far it goes |
 //! | `routing` | what sorts logs into tables |
 //! | `evidence` | whether what is stored of a block stays |
 //! | [`doubts`] | blocks that nobody can tell about, kept to be asked about again |
 //! | `resolve` | settles blocks that an answer contradicts |
 //! | `mend` | how a block is collected anew |
+//! | `misfit_log` | one log line for many logs that do not fit their event |
 //! | `persist` | writes that outlast passing trouble |
 //!
 //! Invariants: one worker at a time follows a chain's head and changes its plan,
@@ -42,10 +44,12 @@ pub mod deployment;
 pub mod doubts;
 pub mod error;
 mod evidence;
+pub mod finality_wait;
 pub mod head;
 pub mod health;
 pub mod ledger;
 mod mend;
+mod misfit_log;
 pub mod names;
 mod persist;
 mod reread;

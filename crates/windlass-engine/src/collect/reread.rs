@@ -77,6 +77,17 @@ impl UnheardWait {
         self.since.get_or_insert_with(Instant::now).elapsed() < limit
     }
 
+    /// Goes on after so long a wait; the limit is for all of it.
+    pub(super) fn resume(&mut self, waited: Option<Duration>) {
+        let now = Instant::now();
+        self.since = waited.map(|waited| now.checked_sub(waited).unwrap_or(now));
+    }
+
+    /// Whether it is waited for.
+    pub(super) const fn is_waiting(&self) -> bool {
+        self.since.is_some()
+    }
+
     /// How long it is waited for already.
     pub(super) fn elapsed(&self) -> Duration {
         self.since.map_or(Duration::ZERO, |since| since.elapsed())

@@ -106,7 +106,9 @@ impl CollectedChain {
         // Headers of final blocks are forgotten; this is where the head stands now.
         writes.push(Write::Blocks { chain: self.options.chain, headers: vec![point.header] });
         let rechecked = ledger::block(&*self.store, &self.names.recheck).await?;
-        writes.extend(rechecked.filter(|at| at.number >= from_block).map(|at| reset(&self.names.recheck, at, target)));
+        writes.extend(
+            rechecked.filter(|at| at.number >= from_block).map(|at| reset(&self.names.recheck, at, target)),
+        );
         writes.extend(deployment::forgotten_from(&*self.store, self.options.chain, &old, from_block).await?);
         writes.extend(self.unverified(from_block).await?);
         let retraction = writes.iter().position(|write| matches!(write, Write::Retract { .. }));

@@ -16,6 +16,8 @@ use windlass_core::reader::LogFilter;
 use windlass_core::route::{Router, Sorted, Source};
 use windlass_core::table::{Identifier, TableSpec};
 
+use super::misfit_log::MisfitLog;
+
 /// With more contracts than that, logs are asked for by their events alone.
 const MAX_ADDRESSES: usize = 500;
 
@@ -153,18 +155,8 @@ impl Routing {
 }
 
 /// What sorted logs are written as. Those that do not fit are kept as they came.
-pub(super) fn writes(sorted: Sorted) -> impl Iterator<Item = Write> {
-    if let Some(misfit) = sorted.misfits.first() {
-        tracing::warn!(
-            count = sorted.misfit_count,
-            table = %misfit.table,
-            address = %misfit.address,
-            block = misfit.key.block,
-            log = misfit.key.log_index,
-            reason = %misfit.reason,
-            "logs do not fit their event and are kept as they came; `windlass index misfits` lists them, this is the first"
-        );
-    }
+pub(super) fn writes(sorted: Sorted, log: &MisfitLog) -> impl Iterator<Item = Write> {
+    log.note(&sorted);
     let raw = Some(sorted.raw).filter(|raw| !raw.is_empty()).map(Write::Events);
     sorted.tables.into_iter().map(Write::Rows).chain(raw)
 }

@@ -18,6 +18,7 @@ use windlass_core::reader::ChainReader;
 use windlass_core::store::Store;
 use windlass_core::time::Timestamp;
 use windlass_engine::collect::chain::{CollectOptions, CollectedChain};
+use windlass_engine::collect::finality_wait::FinalityWaited;
 use windlass_engine::collect::health::{ChainHealth, Phase, Trouble};
 use windlass_engine::collect::names::ChainNames;
 use windlass_engine::supervise::TaskResult;
@@ -188,6 +189,7 @@ impl Gate {
             head: None,
             trouble: Some(Trouble::new(since, code, message)),
             endpoints: self.endpoints.pool.endpoint_notes(),
+            finality_waited: FinalityWaited::default(),
         };
         health.tell(&*self.store, &self.names).await?;
         Ok(since)

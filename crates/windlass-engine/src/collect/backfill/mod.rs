@@ -26,7 +26,7 @@ use super::error::CollectError;
 use super::ledger;
 use super::persist::persist;
 use super::routing::Routing;
-use crate::pace::{Paced, step_until};
+use crate::pace::{Paced, step_until, warn_once};
 
 /// So many times as often as it may fail, a range may be taken from a worker that has died.
 const TAKEOVERS_PER_ATTEMPT: u32 = 10;
@@ -277,9 +277,7 @@ impl Paced for Backfiller {
             CollectError::Store(StoreError::Busy) => {
                 tracing::debug!(%chain, %error, ?delay, "no range was claimed")
             }
-            _ => {
-                tracing::warn!(%chain, %error, ?delay, "{} was interrupted and goes on after a pause", Self::WHAT)
-            }
+            _ => warn_once(Self::WHAT, error, delay),
         }
     }
 }

@@ -61,7 +61,7 @@ impl Backfiller {
         // What belongs to nobody came along, and is no news.
         let events = sorted.row_count() + sorted.raw.len();
         let mut writes = self.outgrown(range).await?;
-        writes.extend(routing::writes(sorted));
+        writes.extend(routing::writes(sorted, &self.chain.misfit_log));
         if let Some(hash) = last_hash.filter(|_| events > 0) {
             let head = BlockRef { number: range.blocks.to, hash };
             let tables = range.routing.tables.iter().map(|(table, _)| table.name.as_str()).collect();

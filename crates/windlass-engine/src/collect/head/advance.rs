@@ -204,7 +204,7 @@ impl Follower {
             };
             writes.push(Write::Publish(vec![self.chain.message(ADDED, &fact)]));
         }
-        writes.extend(routing::writes(sorted));
+        writes.extend(routing::writes(sorted, &self.chain.misfit_log));
         writes.push(Write::Blocks { chain: self.chain.options.chain, headers });
         writes.push(self.seen(step)?);
         // A log that its bloom does not have must not be forgotten by a crash.

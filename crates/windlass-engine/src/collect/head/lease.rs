@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use super::{Follower, LEASE_SHARE};
 use crate::collect::error::CollectError;
+use crate::collect::health::ChainHealth;
 
 impl Follower {
     /// Gives the lease back, so that another worker need not wait for its end.
@@ -21,7 +22,8 @@ impl Follower {
     }
 
     pub(super) async fn take_lease(&mut self) -> Result<Option<Lease>, CollectError> {
-        let (names, options) = (&self.chain.names, &self.chain.options);
+        let chain = self.chain.clone();
+        let (names, options) = (&chain.names, &chain.options);
         let is_young = self.leased.is_some_and(|leased| leased.elapsed() < options.lease_ttl / LEASE_SHARE);
         if is_young && self.lease.is_some() {
             return Ok(self.lease.clone());
@@ -29,7 +31,10 @@ impl Follower {
         let asked = Instant::now();
         let taken = self.chain.store.acquire_lease(&names.lease, &options.owner, options.lease_ttl).await?;
         match &taken {
-            Some(_) => {
+            Some(lease) => {
+                if self.lease.as_ref().is_none_or(|held| held.epoch != lease.epoch) {
+                    self.resume_waiting().await?;
+                }
                 self.lease.clone_from(&taken);
                 self.leased = Some(asked);
                 self.chain.pulse.hold(taken.clone());
@@ -40,6 +45,17 @@ impl Follower {
             None => self.wait().await?,
         }
         Ok(taken)
+    }
+
+    /// Goes on waiting for endpoints where the process before has stopped.
+    async fn resume_waiting(&mut self) -> Result<(), CollectError> {
+        let before = ChainHealth::read(&*self.chain.store, &self.chain.names).await?;
+        if let Some(before) = before {
+            let mut wait = self.chain.finality_wait();
+            wait.resume(before.finality_waited);
+            self.unheard = wait.unheard();
+        }
+        Ok(())
     }
 
     /// Says who holds the chain instead, once for each. A busy store gives nothing now

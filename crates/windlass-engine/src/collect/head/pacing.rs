@@ -7,7 +7,7 @@ use windlass_core::error::RetryAdvice;
 
 use super::{Followed, Follower, Look};
 use crate::collect::error::CollectError;
-use crate::pace::Paced;
+use crate::pace::{Paced, warn_once};
 
 /// While another process holds the chain, its lease is asked for this often.
 const NOT_OURS_PAUSE: Duration = Duration::from_secs(1);
@@ -112,9 +112,7 @@ impl Paced for Follower {
             _ if error.trouble().is_some() => {
                 tracing::debug!(%chain, %error, ?delay, "the head was not followed")
             }
-            _ => {
-                tracing::warn!(%chain, %error, ?delay, "{} was interrupted and goes on after a pause", Self::WHAT);
-            }
+            _ => warn_once(Self::WHAT, error, delay),
         }
     }
 }

@@ -15,6 +15,7 @@ use windlass_core::time::{Timestamp, duration_ms};
 
 use super::{ChainHealth, Phase, SeenHead, Trouble};
 use crate::collect::error::CollectError;
+use crate::collect::finality_wait::FinalityWaited;
 use crate::collect::sight::Sight;
 
 /// Trouble that is over sooner is no news: an endpoint fails now and then.
@@ -242,6 +243,7 @@ impl Pulse {
             trouble: trouble
                 .map(|failing| Trouble::new(by_store(failing.since), failing.code, &failing.message)),
             endpoints: Vec::new(),
+            finality_waited: FinalityWaited::default(),
         }
     }
 }

@@ -158,12 +158,14 @@ pub(in crate::collect) async fn end(chain: &CollectedChain, lease: &Lease, why: 
 async fn record(chain: &CollectedChain, lease: &Lease, stale_after: Duration) -> StoreResult<ChainHealth> {
     let wall = chain.store.now().await?;
     let record = chain.pulse.record(lease.owner.clone(), (Instant::now(), wall), stale_after);
-    Ok(ChainHealth { endpoints: notes(chain), ..record })
+    let finality_waited = chain.finality_wait().waited();
+    Ok(ChainHealth { endpoints: notes(chain), finality_waited, ..record })
 }
 
 /// What is the matter with single endpoints, and between them.
 fn notes(chain: &CollectedChain) -> Vec<String> {
     let mut notes = chain.reader.endpoint_notes();
     notes.extend(chain.pulse.dispute());
+    notes.extend(chain.finality_wait().notes());
     notes
 }

@@ -1,18 +1,24 @@
 //! How collecting goes, told to others: what is written, when, and by whom.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use windlass_core::error::StoreError;
 use windlass_core::name::Owner;
+use windlass_core::reader::ChainReader;
 use windlass_core::store::{Health, Leases};
 use windlass_core::time::Timestamp;
+use windlass_engine::collect::finality_wait::FinalityWaited;
 use windlass_engine::collect::head::Followed;
 use windlass_engine::collect::health::report::Reporter;
 use windlass_engine::collect::health::{ChainHealth, Phase};
 
 use super::logbook::Logbook;
+use super::panel::Panel;
+use super::scripted::Scripted;
 use super::stage::{Collector, LEASE_TTL, Orders, Stage, from_block};
+use crate::collect::endpoint::Endpoint;
 use crate::database::Kind;
 
 const LOST: &str = "the chain cannot be collected now";
@@ -161,6 +167,7 @@ pub(super) async fn one_who_does_not_hold_the_chain_takes_it_for_one_word_only(k
         head: None,
         trouble: None,
         endpoints: Vec::new(),
+        finality_waited: FinalityWaited::default(),
     };
     assert!(word.tell(&*stage.store, &stage.names).await.expect("told"));
     assert_eq!(written(&stage).await, word);
@@ -184,4 +191,38 @@ pub(super) async fn who_waits_says_for_whom_once(kind: Kind) {
     first.follower.release().await;
     second.follow().await;
     assert_eq!(said.count("this process collects the chain now"), 1);
+}
+
+/// The wait for an endpoint that is gone has an end, also where processes are restarted meanwhile;
+/// while it lasts, that is said.
+pub(super) async fn what_is_final_waits_no_longer_because_of_restarts(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.mine_up_to(30);
+    let gone = Arc::new(Scripted::new(Arc::new(Endpoint::new(stage.chain.clone(), 1))));
+    let both: Arc<dyn ChainReader> = Arc::new(Panel::new(vec![stage.reader.clone(), gone.clone()]));
+    let finalized = || async { stage.sight().await.map(|sight| sight.finalized.number) };
+    let mut first = stage.collector_reading("first", &from_block(1), both.clone());
+    first.settle().await;
+    first.follower.release().await;
+    gone.set_down(true);
+    for minutes in [4, 4, 4] {
+        stage.mine_up_to(stage.chain.head() + 10);
+        let mut collector = stage.collector_reading("next", &from_block(1), both.clone());
+        collector.settle().await;
+        assert_eq!(finalized().await, Some(27), "the other may be heard yet");
+        let mut reporter = Reporter::new(collector.chain.clone());
+        assert!(reporter.step().await);
+        let notes = written(&stage).await.endpoints;
+        assert!(notes.iter().any(|note| note.contains("nothing becomes final")), "{notes:?}");
+        pass(Duration::from_secs(minutes * 60)).await;
+        collector.follow().await;
+        assert!(reporter.step().await);
+        collector.follower.release().await;
+    }
+    stage.mine_up_to(stage.chain.head() + 10);
+    let mut last = stage.collector_reading("last", &from_block(1), both);
+    last.settle().await;
+    assert_eq!(finalized().await, Some(stage.chain.finalized()));
+    assert!(Reporter::new(last.chain.clone()).step().await);
+    assert_eq!(written(&stage).await.endpoints, Vec::<String>::new());
 }

@@ -173,6 +173,7 @@ on_both_stores! {
         the_last_word_is_that_it_was_let_go
         one_who_does_not_hold_the_chain_takes_it_for_one_word_only
         who_waits_says_for_whom_once
+        what_is_final_waits_no_longer_because_of_restarts
     }
     trust {
         a_liar_that_is_alone_deletes_nothing_and_is_asked_again

@@ -269,6 +269,7 @@ mod tests {
     use windlass_core::chain::{B256, BlockRef};
     use windlass_core::lease::Epoch;
     use windlass_core::name::{LeaseName, Owner};
+    use windlass_engine::collect::finality_wait::FinalityWaited;
     use windlass_engine::collect::health::Trouble;
 
     use super::*;
@@ -297,6 +298,7 @@ mod tests {
             stale_at: at(25),
             heard_at: Some(at(-6)),
             head: None,
+            finality_waited: FinalityWaited::default(),
             trouble: None,
             endpoints: Vec::new(),
         }
