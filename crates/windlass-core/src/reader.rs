@@ -208,6 +208,11 @@ pub trait ChainReader: Send + Sync {
         Vec::new()
     }
 
+    /// The names of the endpoints behind it, without anything secret; none where there is only one.
+    fn endpoint_names(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// How many blocks to ask for next: what has been learned of this filter, so that
     /// the answer is neither refused nor needlessly small.
     fn range_size(&self, filter: &LogFilter) -> u64;

@@ -3,7 +3,7 @@
 //! Some endpoints do not take `blockHash` in `eth_getLogs`. What they have at a number is then held
 //! against the hash: every log names it, and where there is none the header does, before and after.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use windlass_core::chain::BlockRef;
 use windlass_core::range::BlockRange;
@@ -13,40 +13,38 @@ use super::check;
 use super::client::EvmRpc;
 use super::error::RpcError;
 use super::log::RpcLog;
-use super::reader::is_unknown_block;
 
-/// An endpoint that has refused so often, and never answered, is not asked by hash any more.
+/// An endpoint that has refused so often in a row, and answered by number, is asked by number.
 const MAX_REFUSALS: u32 = 3;
+/// One question in so many is put by hash again: the endpoint may take it by now.
+const RETRY_EVERY: u32 = 256;
 
 /// Whether an endpoint takes `blockHash` in `eth_getLogs`.
 #[derive(Debug, Default)]
 pub(super) struct HashQuestion {
-    was_answered: AtomicBool,
+    /// How many refusals came since the last answer.
     refusals: AtomicU32,
+    /// How many questions were put by number since the last one by hash.
+    by_number: AtomicU32,
 }
 
 impl HashQuestion {
     fn is_asked(&self) -> bool {
         self.refusals.load(Ordering::Relaxed) < MAX_REFUSALS
+            || self.by_number.fetch_add(1, Ordering::Relaxed) % RETRY_EVERY == RETRY_EVERY - 1
     }
 
     fn answered(&self) {
-        self.was_answered.store(true, Ordering::Relaxed);
         self.refusals.store(0, Ordering::Relaxed);
     }
 
-    /// Whether the question itself may be what is refused: not where it was answered before.
-    fn may_be_unknown(&self, error: &RpcError) -> bool {
-        let is_refused = matches!(error, RpcError::Refused { message, .. } if !is_unknown_block(message));
-        is_refused && !self.was_answered.load(Ordering::Relaxed)
-    }
-
     fn refused(&self, place: &str, error: &RpcError) {
-        if self.refusals.fetch_add(1, Ordering::Relaxed) + 1 == MAX_REFUSALS {
+        let refusals = self.refusals.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+        if refusals == MAX_REFUSALS {
             tracing::info!(
                 endpoint = place,
                 %error,
-                "an endpoint does not take `blockHash` in `eth_getLogs` and is asked by number"
+                "the endpoint does not take `blockHash` in `eth_getLogs`; it is asked by block number"
             );
         }
     }
@@ -68,8 +66,9 @@ pub(super) async fn block_logs(
             check::check(LogSpan::Block(block), filter, &mut logs).map_err(|error| named(rpc, error))?;
             Ok(logs)
         }
-        Err(refusal) if by_hash.may_be_unknown(&refusal) => {
-            // Refused by number too, it is no matter of how the question is put.
+        // The words of a refusal do not tell whether the question or the block is unknown: an answer
+        // by number does, since it has to be of the very block.
+        Err(refusal @ RpcError::Refused { .. }) => {
             let Ok(logs) = by_number(rpc, block, filter).await else { return Err(refusal.into()) };
             by_hash.refused(rpc.place(), &refusal);
             Ok(logs)

@@ -59,9 +59,14 @@ pub struct EvmReader {
     learner: Arc<Learner>,
     range_probe: Arc<RangeProbe>,
     hash_question: Arc<HashQuestion>,
+    /// Whether a header of the endpoint has hashed to its block's hash.
+    has_proven_headers: Arc<AtomicBool>,
     /// Whether the endpoint has said that it does not tell receipts.
     no_receipts: Arc<AtomicBool>,
 }
+
+/// So often a header is asked for again that does not hash to its hash.
+const HEADER_RETRIES: u32 = 2;
 
 /// Logs as an endpoint gives them.
 #[derive(Debug, Default)]
@@ -101,6 +106,7 @@ impl EvmReader {
             learner,
             range_probe: Arc::default(),
             hash_question: Arc::default(),
+            has_proven_headers: Arc::default(),
             no_receipts: Arc::default(),
         }
     }
@@ -194,6 +200,35 @@ impl EvmReader {
         }
     }
 
+    /// A header that does not hash to its hash, from an endpoint whose headers do, was altered on
+    /// its way: it is asked for again. After [`HEADER_RETRIES`] it is returned as it is, and none is
+    /// asked for again until one hashes to its hash: the chain's headers may have changed.
+    async fn asked_again(
+        &self,
+        asked: BlockTag,
+        found: Option<Header>,
+    ) -> Result<Option<Header>, ChainError> {
+        let mut found = found;
+        for _ in 0..HEADER_RETRIES {
+            match &found {
+                Some(header) if header.is_hash_proven => {
+                    self.has_proven_headers.store(true, Ordering::Relaxed);
+                    break;
+                }
+                Some(_) if self.has_proven_headers.load(Ordering::Relaxed) => {
+                    // Without another answer the first one stays.
+                    let Ok(again) = self.rpc.header(asked).await else { break };
+                    found = self.checked(asked, again)?;
+                }
+                _ => break,
+            }
+        }
+        if found.as_ref().is_some_and(|header| !header.is_hash_proven) {
+            self.has_proven_headers.store(false, Ordering::Relaxed);
+        }
+        Ok(found)
+    }
+
     /// An error that says whose answer it is about.
     fn named(&self, error: ChainError) -> ChainError {
         ChainError { message: format!("{}: {}", self.place(), error.message), ..error }
@@ -213,13 +248,19 @@ impl ChainReader for EvmReader {
 
     async fn header(&self, block: BlockTag) -> Result<Option<Header>, ChainError> {
         let found = self.rpc.header(block).await?;
-        self.checked(block, found)
+        let found = self.checked(block, found)?;
+        self.asked_again(block, found).await
     }
 
     async fn headers(&self, numbers: &[u64]) -> Result<Vec<Option<Header>>, ChainError> {
         let tags: Vec<BlockTag> = numbers.iter().map(|number| BlockTag::Number(*number)).collect();
         let headers = self.rpc.headers(&tags).await?;
-        tags.into_iter().zip(headers).map(|(asked, found)| self.checked(asked, found)).collect()
+        let mut checked = Vec::with_capacity(headers.len());
+        for (asked, found) in tags.into_iter().zip(headers) {
+            let found = self.checked(asked, found)?;
+            checked.push(self.asked_again(asked, found).await?);
+        }
+        Ok(checked)
     }
 
     async fn logs(&self, span: LogSpan, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use windlass_core::time::duration_ms;
+use windlass_core::time::{Timestamp, duration_ms};
 
 use super::reread::{MAX_UNHEARD_TIME, UnheardWait};
 
@@ -24,9 +24,18 @@ pub(super) struct FinalityWait {
     held: UnheardWait,
 }
 
+/// A stored wait that is older is over: the endpoint may be back, and has to be asked again.
+const MAX_STORED_AGE: Duration = Duration::from_secs(300);
+
 /// How long it has waited for each, as it is stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FinalityWaited {
+    /// When a process last waited, by the store's clock.
+    #[serde(default)]
+    pub at: Timestamp,
+    /// The endpoints of that process.
+    #[serde(default)]
+    pub endpoints: Vec<String>,
     /// For an endpoint that is not heard, in milliseconds.
     pub unheard_ms: Option<i64>,
     /// For an endpoint that has no news, in milliseconds.
@@ -40,8 +49,12 @@ impl FinalityWait {
         self.held.must_wait(is_held, MAX_HELD_TIME) || waits
     }
 
-    /// Goes on where another process has stopped.
-    pub(super) fn resume(&mut self, waited: FinalityWaited) {
+    /// Goes on where another process has stopped a short while ago, if it had the same endpoints.
+    pub(super) fn resume(&mut self, waited: &FinalityWaited, endpoints: &[String], now: Timestamp) {
+        let age_ms = now.as_ms().saturating_sub(waited.at.as_ms());
+        if !(0..=duration_ms(MAX_STORED_AGE)).contains(&age_ms) || waited.endpoints != endpoints {
+            return;
+        }
         let time = |ms: i64| Duration::from_millis(u64::try_from(ms).unwrap_or(0));
         self.unheard.resume(waited.unheard_ms.map(time));
         self.held.resume(waited.held_ms.map(time));
@@ -52,10 +65,10 @@ impl FinalityWait {
         self.unheard
     }
 
-    /// How long it has waited.
-    pub(super) fn waited(&self) -> FinalityWaited {
+    /// How long it has waited, to be stored.
+    pub(super) fn waited(&self, endpoints: Vec<String>, at: Timestamp) -> FinalityWaited {
         let waited = |wait: &UnheardWait| wait.is_waiting().then(|| duration_ms(wait.elapsed()));
-        FinalityWaited { unheard_ms: waited(&self.unheard), held_ms: waited(&self.held) }
+        FinalityWaited { at, endpoints, unheard_ms: waited(&self.unheard), held_ms: waited(&self.held) }
     }
 
     /// What is to be said about it, a sentence each.

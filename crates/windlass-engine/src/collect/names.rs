@@ -30,6 +30,8 @@ pub struct ChainNames {
     pub reorgs: StateKey,
     /// Why collecting has stopped.
     pub halt: StateKey,
+    /// The chain's first block, by which a chain that began anew is told from one that lags.
+    pub anchor: StateKey,
     /// Where the chain was seen last.
     pub sight: StateKey,
     /// How collecting it goes.
@@ -64,6 +66,7 @@ impl ChainNames {
             mended: state("mended")?,
             reorgs: state("reorgs")?,
             halt: state("halt")?,
+            anchor: state("anchor")?,
             sight: state("sight")?,
             health: state("health")?,
             doubts: state("doubts")?,

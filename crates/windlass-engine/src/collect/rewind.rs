@@ -46,6 +46,13 @@ pub enum Rewound {
         /// The newest block that would do, where it was found.
         rewind_to: Option<u64>,
     },
+    /// The chain was replaced while ranges were being collected: their rows may be of either chain.
+    Mixed {
+        /// The first block of such ranges.
+        open_from: u64,
+        /// The newest block that would do, where it was found.
+        rewind_to: Option<u64>,
+    },
 }
 
 /// Where the head goes on.
@@ -85,7 +92,7 @@ impl CollectedChain {
         let Some(position) = position.filter(|position| position.number >= to) else {
             return Ok(Rewound::NothingAbove { position: number });
         };
-        let point = match self.rewind_point(to).await? {
+        let point = match self.rewind_point(position, to).await? {
             Ok(point) => point,
             Err(differs) => return Ok(differs),
         };
@@ -120,8 +127,19 @@ impl CollectedChain {
     }
 
     /// The point to go back to, or why that block does not do.
-    async fn rewind_point(&self, to: u64) -> Result<Result<RewindPoint, Rewound>, CollectError> {
+    async fn rewind_point(
+        &self,
+        position: BlockRef,
+        to: u64,
+    ) -> Result<Result<RewindPoint, Rewound>, CollectError> {
         let header = self.block_of_chain(to).await?;
+        if let Some(open_from) = self.first_open_block().await?.filter(|open| *open <= to)
+            && !self.is_below_start(to).await?
+            && self.is_replaced(position).await?
+        {
+            let rewind_to = self.rewind_target(position).await?;
+            return Ok(Err(Rewound::Mixed { open_from, rewind_to }));
+        }
         let blocks = StoredBlocks::read(self).await?;
         let Some(stored) = blocks.newest_at(to).await? else {
             return Ok(Ok(RewindPoint { header, from_block: to + 1 }));
@@ -136,6 +154,13 @@ impl CollectedChain {
         }
         let shared = blocks.newest_shared(stored.number).await?;
         Ok(Ok(RewindPoint { header, from_block: shared.map_or(0, |shared| shared + 1) }))
+    }
+
+    /// Whether the chain was found to be another than the stored one, or is so now.
+    async fn is_replaced(&self, position: BlockRef) -> Result<bool, CollectError> {
+        let found = self.reader.header(BlockTag::Number(position.number)).await?;
+        let is_canonical = found.is_some_and(|found| found.block.hash == position.hash);
+        Ok(!is_canonical || self.halt().await?.is_some())
     }
 
     /// What takes everything from a block on back, and forgets that collecting had stopped.
@@ -159,6 +184,8 @@ impl CollectedChain {
             Write::PutState { key: self.names.sight.clone(), value: None },
             Write::PutState { key: self.names.generation.clone(), value: generation },
             Write::PutState { key: self.names.halt.clone(), value: None },
+            // It may be another chain's first block.
+            Write::PutState { key: self.names.anchor.clone(), value: None },
             Write::Publish(vec![self.message(REMOVED, &fact)]),
         ])
     }

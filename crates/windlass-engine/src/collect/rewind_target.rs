@@ -3,9 +3,12 @@
 //!
 //! What is stored of a block is its header, while it is kept, or the rows that name its
 //! hash. Below a block that both have, they have the same blocks; so the search goes down
-//! in growing steps until it finds one, and then halves what lies between.
+//! in growing steps until it finds one, and then halves what lies between. Ranges that were under
+//! way when the chain was replaced may have stored rows of either chain: from the first block of an
+//! open campaign on nothing stored says anything.
 
 use windlass_core::chain::BlockRef;
+use windlass_core::plan::Campaign;
 use windlass_core::reader::BlockTag;
 use windlass_core::row_query::{Comparison, Condition, Place, RowOrder, RowQuery};
 use windlass_core::table::{Identifier, Value};
@@ -30,7 +33,8 @@ impl CollectedChain {
     /// do not say.
     pub(super) async fn rewind_target(&self, gone: BlockRef) -> Result<Option<u64>, CollectError> {
         let stored = StoredBlocks::read(self).await?;
-        let found = match stored.newest_shared(gone.number).await {
+        let gone = self.first_open_block().await?.map_or(gone.number, |open| open.min(gone.number));
+        let found = match stored.newest_shared(gone).await {
             Ok(None) => self.block_below_start().await,
             found => found,
         };
@@ -57,6 +61,17 @@ impl CollectedChain {
     /// Whether nothing up to a block is collected. No chain has logs in its first block.
     pub(super) async fn is_below_start(&self, number: u64) -> Result<bool, CollectError> {
         Ok(number == 0 || self.first_collected().await?.is_none_or(|start| number < start))
+    }
+
+    /// The first block of the campaigns that have claimed ranges and are not over. One that is over
+    /// was taken out of the plan after the chain was seen to have the last stored block.
+    pub(super) async fn first_open_block(&self) -> Result<Option<u64>, CollectError> {
+        let plan = ledger::plan(&*self.store, &self.names).await?;
+        let next_blocks = ledger::next_blocks(&*self.store, &self.names, &plan).await?;
+        let is_begun = |campaign: &&Campaign| {
+            next_blocks.get(&campaign.id).is_some_and(|next| *next > campaign.blocks.from)
+        };
+        Ok(plan.campaigns.iter().filter(is_begun).map(|campaign| campaign.blocks.from).min())
     }
 
     async fn first_collected(&self) -> Result<Option<u64>, CollectError> {

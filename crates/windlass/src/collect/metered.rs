@@ -103,6 +103,10 @@ impl<C: ChainReader> ChainReader for Metered<C> {
         self.inner.endpoint_notes()
     }
 
+    fn endpoint_names(&self) -> Vec<String> {
+        self.inner.endpoint_names()
+    }
+
     fn range_size(&self, filter: &LogFilter) -> u64 {
         self.inner.range_size(filter)
     }

@@ -42,9 +42,13 @@ impl Write for Lines {
     }
 }
 
+/// The connection pool logs two lines for each connection that ends, without a reason. What the
+/// end of a connection means is logged by the loop that used it.
+const QUIET_TARGETS: &str = "deadpool=off";
+
 /// Starts logging; once per process. A second call changes nothing.
 pub(crate) fn start(log: &Log) {
-    let filter = EnvFilter::new(log.level.as_str());
+    let filter = EnvFilter::new(format!("{},{QUIET_TARGETS}", log.level.as_str()));
     let builder = tracing_subscriber::fmt().with_writer(|| Lines).with_env_filter(filter);
     let started = match log.format {
         Format::Pretty => {

@@ -69,6 +69,8 @@ pub(super) struct Health {
     cut_at: Option<Instant>,
     /// Whether it has named the right chain since it last failed.
     proven: bool,
+    /// Whether the log says that it serves another chain.
+    has_logged_wrong_chain: bool,
     failures: u32,
     pauses: u32,
     limited_in_a_row: u32,
@@ -129,6 +131,7 @@ impl Health {
             fast_growth: true,
             cut_at: None,
             proven: false,
+            has_logged_wrong_chain: false,
             failures: 0,
             pauses: 0,
             limited_in_a_row: 0,
@@ -171,6 +174,12 @@ impl Health {
     /// It has named the right chain.
     pub(super) fn prove(&mut self) {
         self.proven = true;
+        self.has_logged_wrong_chain = false;
+    }
+
+    /// Whether it is news that it serves another chain: then it is logged.
+    pub(super) fn is_wrong_chain_news(&mut self) -> bool {
+        !std::mem::replace(&mut self.has_logged_wrong_chain, true)
     }
 
     pub(super) fn left_out(&self, now: Instant) -> Option<LeftOut> {

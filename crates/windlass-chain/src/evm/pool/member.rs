@@ -235,7 +235,9 @@ impl Member {
             return Ok(());
         }
         let message = format!("{} serves chain {found}, not {chain}", self.name);
-        tracing::warn!(%message, "an endpoint is left out");
+        if self.health().is_wrong_chain_news() {
+            tracing::warn!(%message, "an endpoint is left out");
+        }
         Err(Failure::WrongChain(ChainError::new(ChainErrorKind::Refused, message)))
     }
 

@@ -254,6 +254,10 @@ impl ChainReader for EvmPool {
         self.status().iter().filter_map(EndpointStatus::note).take(MAX_NOTES).collect()
     }
 
+    fn endpoint_names(&self) -> Vec<String> {
+        self.inner.members.iter().map(|member| member.name.clone()).collect()
+    }
+
     /// What the endpoint can take that takes most, of those that are well.
     fn range_size(&self, filter: &LogFilter) -> u64 {
         let now = Instant::now();

@@ -2,7 +2,7 @@
 //! chain's blooms.
 
 use windlass_core::commit::{Commit, Write};
-use windlass_core::reader::{LogFilter, LogSpan};
+use windlass_core::reader::{BlockTag, LogFilter, LogSpan};
 
 use super::{Followed, Follower, Step};
 use crate::collect::error::CollectError;
@@ -29,10 +29,28 @@ impl Follower {
     async fn do_chore(&mut self, step: &Step) -> Result<Followed, CollectError> {
         self.chain.bloom_trust().await?;
         self.prove_blooms(step).await?;
+        self.keep_anchor(step).await?;
         match self.retire(step).await? {
             Some(planned) => Ok(planned),
             None => self.recheck(step).await,
         }
+    }
+
+    /// Keeps the chain's first block, so that a chain that began anew and is still short is noticed.
+    async fn keep_anchor(&mut self, step: &Step) -> Result<(), CollectError> {
+        let key = &self.chain.names.anchor;
+        if std::mem::replace(&mut self.has_looked_for_anchor, true)
+            || self.chain.store.state(key).await?.is_some()
+        {
+            return Ok(());
+        }
+        // Not every endpoint has it.
+        let Ok(Some(first)) = self.chain.reader.header(BlockTag::Number(0)).await else { return Ok(()) };
+        let first = serde_json::to_string(&first.block.block_ref());
+        let value = Some(first.map_err(|error| CollectError::strange(key, error))?);
+        let note = Commit::of(vec![Write::PutState { key: key.clone(), value }]);
+        self.chain.store.commit(note.under_lease(&step.lease).relaxed()).await?;
+        Ok(())
     }
 
     /// Compares a block's bloom with all its logs, until enough is known of the chain's blooms.

@@ -49,10 +49,11 @@ impl Follower {
 
     /// Goes on waiting for endpoints where the process before has stopped.
     async fn resume_waiting(&mut self) -> Result<(), CollectError> {
-        let before = ChainHealth::read(&*self.chain.store, &self.chain.names).await?;
-        if let Some(before) = before {
+        let store = &*self.chain.store;
+        if let Some(before) = ChainHealth::read(store, &self.chain.names).await? {
+            let (endpoints, now) = (self.chain.reader.endpoint_names(), store.now().await?);
             let mut wait = self.chain.finality_wait();
-            wait.resume(before.finality_waited);
+            wait.resume(&before.finality_waited, &endpoints, now);
             self.unheard = wait.unheard();
         }
         Ok(())

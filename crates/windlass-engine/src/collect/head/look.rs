@@ -11,6 +11,7 @@ use super::read_ahead::Link;
 use super::{Follower, Look};
 use crate::collect::error::CollectError;
 use crate::collect::ledger;
+use crate::collect::rewind_target::StoredBlocks;
 use crate::collect::sight::{KnownFinal, Sight};
 
 /// So many block times, and no less than this, a shorter branch is waited for to catch up with
@@ -158,9 +159,10 @@ impl Follower {
 
     /// Whether the chain has left the last stored block although no endpoint has come to its height
     /// again: every one that is heard has another block than the stored one at its own newest
-    /// height. That height, which all of them have. One that has the stored block only lags.
+    /// height, or began anew. The lowest of these heights. An endpoint that has the stored block only
+    /// lags.
     async fn left_below(&self, position: &BlockRef) -> Result<Option<u64>, CollectError> {
-        let mut lowest = None;
+        let (mut lowest, mut is_unknown) = (None, false);
         for one in self.chain.reader.header_from_each(BlockTag::Latest).await {
             let Some(newest) = one.answer.ok().flatten().map(|header| header.block) else { continue };
             if newest.number >= position.number {
@@ -168,12 +170,30 @@ impl Follower {
             }
             let stored = self.chain.store.blocks(self.chain.options.chain, newest.number, 1).await?;
             match stored.first().filter(|stored| stored.number == newest.number) {
-                Some(stored) if stored.hash != newest.hash => {}
-                _ => return Ok(None),
+                Some(stored) if stored.hash == newest.hash => return Ok(None),
+                Some(_) => {}
+                None => is_unknown = true,
             }
             lowest = Some(lowest.map_or(newest.number, |lowest: u64| lowest.min(newest.number)));
         }
-        Ok(lowest)
+        match lowest {
+            Some(lowest) if is_unknown && !self.began_anew(lowest).await? => Ok(None),
+            lowest => Ok(lowest),
+        }
+    }
+
+    /// Whether every endpoint that is heard has another block than the newest one that is stored up
+    /// to a height, or, where nothing is, another first block.
+    async fn began_anew(&self, height: u64) -> Result<bool, CollectError> {
+        let stored = match StoredBlocks::read(&self.chain).await?.newest_at(height).await? {
+            Some(stored) => Some(stored),
+            None => ledger::read(&*self.chain.store, &self.chain.names.anchor).await?,
+        };
+        let Some(stored) = stored else { return Ok(false) };
+        let answers = self.chain.reader.header_from_each(BlockTag::Number(stored.number)).await;
+        let found: Vec<BlockRef> =
+            answers.into_iter().filter_map(|one| Some(one.answer.ok()??.block.block_ref())).collect();
+        Ok(!found.is_empty() && found.iter().all(|found| *found != stored))
     }
 }
 

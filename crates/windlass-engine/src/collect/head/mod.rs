@@ -113,6 +113,8 @@ pub struct Follower {
     /// A look at what is final that is under way, while the loop runs.
     finality_poll: Option<FinalityPoll>,
     is_looping: bool,
+    /// Whether this process has made sure that the chain's first block is kept.
+    has_looked_for_anchor: bool,
     /// Whether there may be something that has time: what became final, campaigns that ended.
     has_chores: bool,
     /// What the last poll saw.
@@ -228,6 +230,7 @@ impl Follower {
             poll: None,
             finality_poll: None,
             is_looping: false,
+            has_looked_for_anchor: false,
             has_chores: true,
             seen: None,
             read_ahead: ReadAhead::default(),

@@ -80,7 +80,9 @@ impl Follower {
     /// Takes a campaign that is over out of the plan.
     pub(super) async fn retire(&self, step: &Step) -> Result<Option<Followed>, CollectError> {
         for campaign in &step.plan.campaigns {
-            if self.is_over(campaign).await? {
+            // A range may have been stored after the chain was replaced: while the plan has its
+            // campaign, a rewind collects it anew.
+            if self.is_over(campaign).await? && self.is_canonical(&step.position).await? == Some(true) {
                 let new = step.plan.without(campaign.id);
                 let queue = self.chain.names.campaign_queue(campaign.id)?;
                 let writes = vec![Write::DropQueue(queue), ledger::put_plan(&self.chain.names, &new)?];

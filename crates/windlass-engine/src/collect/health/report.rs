@@ -158,7 +158,7 @@ pub(in crate::collect) async fn end(chain: &CollectedChain, lease: &Lease, why: 
 async fn record(chain: &CollectedChain, lease: &Lease, stale_after: Duration) -> StoreResult<ChainHealth> {
     let wall = chain.store.now().await?;
     let record = chain.pulse.record(lease.owner.clone(), (Instant::now(), wall), stale_after);
-    let finality_waited = chain.finality_wait().waited();
+    let finality_waited = chain.finality_wait().waited(chain.reader.endpoint_names(), wall);
     Ok(ChainHealth { endpoints: notes(chain), finality_waited, ..record })
 }
 

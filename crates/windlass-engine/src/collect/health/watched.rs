@@ -144,6 +144,10 @@ impl ChainReader for Watched {
         self.inner.endpoint_notes()
     }
 
+    fn endpoint_names(&self) -> Vec<String> {
+        self.inner.endpoint_names()
+    }
+
     fn range_size(&self, filter: &LogFilter) -> u64 {
         self.inner.range_size(filter)
     }

@@ -68,18 +68,18 @@ fn told(done: Rewound, name: &ChainName, to: u64) -> Result<String, Failure> {
             Err(Failure::refused(format_args!("there is nothing above block {to}: {at}"))
                 .hint("`windlass status` shows where it stands"))
         }
+        Rewound::Mixed { open_from, rewind_to } => {
+            let message = format!(
+                "the chain was replaced while ranges from block {open_from} on were being collected: their rows may be of either chain"
+            );
+            Err(lower(Failure::coded(Code::FinalityViolated, message), name, rewind_to))
+        }
         Rewound::Differs { stored, found, rewind_to } => {
             let message = format!(
                 "block {} is stored as {}, and the chain has {}",
                 stored.number, stored.hash, found.hash
             );
-            let failure = Failure::coded(Code::FinalityViolated, message);
-            Err(match rewind_to {
-                Some(block) => failure.hint(format_args!(
-                    "choose a lower block; up to here both have the same: `windlass index rewind --chain {name} --to {block} --yes`"
-                )),
-                None => failure.hint("choose a lower block: the last one that both have"),
-            })
+            Err(lower(Failure::coded(Code::FinalityViolated, message), name, rewind_to))
         }
     }
 }
@@ -89,5 +89,15 @@ fn failed(error: CollectError) -> Failure {
         CollectError::Store(error) => error.into(),
         CollectError::Chain(error) => error.into(),
         other => Failure::unexpected(other),
+    }
+}
+
+/// Says which block would do.
+fn lower(failure: Failure, name: &ChainName, rewind_to: Option<u64>) -> Failure {
+    match rewind_to {
+        Some(block) => failure.hint(format_args!(
+            "choose a lower block; up to here both have the same: `windlass index rewind --chain {name} --to {block} --yes`"
+        )),
+        None => failure.hint("choose a lower block: the last one that both have"),
     }
 }
