@@ -66,6 +66,9 @@ enum Case {
     /// A synthetic chain for another process
     #[command(hide = true)]
     Serve(serve::Args),
+    /// The chain of `pay` for another process
+    #[command(hide = true)]
+    PayChain,
 }
 
 type Outcome = Result<Report, Box<dyn std::error::Error>>;
@@ -76,6 +79,7 @@ async fn main() -> ExitCode {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let case = match Args::parse().case {
         Case::Serve(args) => return served(serve::run(args).await),
+        Case::PayChain => return served(pay::serve().await),
         case => case,
     };
     // Whoever ends this ends what it has started: a run that is dropped kills its children.
@@ -94,7 +98,7 @@ async fn run(case: Case) -> Outcome {
         Case::Api(args) => api::run(args).await,
         Case::Head(args) => head::run(args).await,
         Case::Collect(args) => collect::run(args).await,
-        Case::Serve(_) => Err("it is served apart".into()),
+        Case::Serve(_) | Case::PayChain => Err("it is served apart".into()),
         Case::Insert(args) => insert::run(args).await,
         Case::Jobs(args) => jobs::run(args).await,
         Case::Pay(args) => pay::run(args).await,

@@ -133,6 +133,8 @@ codes! {
     RowForged = "W0612";
     /// An account cannot pay for the gas of its transactions.
     SignerShortOfGas = "W0613";
+    /// Payouts wait for a vault that no process pays from.
+    VaultUnattended = "W0614";
 }
 
 impl fmt::Display for Code {

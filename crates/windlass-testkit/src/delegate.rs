@@ -40,6 +40,9 @@ macro_rules! delegate_payouts {
                 async fn count_payouts(&self) -> StoreResult<Vec<(PayoutState, u64)>> {
                     $crate::delegate_payouts!(@ask self.$field, count_payouts() $(, self.$through)?)
                 }
+                async fn count_waiting(&self) -> StoreResult<Vec<(VaultRef, u64)>> {
+                    $crate::delegate_payouts!(@ask self.$field, count_waiting() $(, self.$through)?)
+                }
                 async fn paid_to(&self, vault: VaultRef, to: &[Address]) -> StoreResult<Vec<Payout>> {
                     $crate::delegate_payouts!(@ask self.$field, paid_to(vault, to) $(, self.$through)?)
                 }

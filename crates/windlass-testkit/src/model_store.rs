@@ -295,6 +295,10 @@ impl Payouts for ModelStore {
         self.with(|model, _| model.ledger().count_payouts())
     }
 
+    async fn count_waiting(&self) -> StoreResult<Vec<(VaultRef, u64)>> {
+        self.with(|model, _| model.ledger().count_waiting())
+    }
+
     async fn paid_to(&self, vault: VaultRef, to: &[Address]) -> StoreResult<Vec<Payout>> {
         check_many(to.len())?;
         self.with(|model, _| model.ledger().paid_to(vault, to))

@@ -67,6 +67,7 @@ pages! {
     TransactionFailed: "W0611",
     RowForged: "W0612",
     SignerShortOfGas: "W0613",
+    VaultUnattended: "W0614",
 }
 
 #[cfg(test)]

@@ -110,7 +110,8 @@ pub(crate) fn store_hint(code: Code) -> &'static str {
         Code::DatabaseOlder => "`windlass run` brings it up to date",
         Code::RowForged => "`windlass audit-log verify` names every row that was tampered with",
         Code::AuditBroken => {
-            "`windlass audit-log verify` tells where; after a restored backup `windlass audit-log accept`"
+            "`windlass audit-log verify` tells where; after a restored backup `windlass audit-log accept` comes \
+             first: before it no API key is good"
         }
         Code::DatabaseNewer => "install the version of windlass that last used this database, or a later one",
         _ => "the message has the database's own words; its log may have more",

@@ -12,7 +12,7 @@ use windlass_core::payout::transaction::Transaction;
 use windlass_core::payout::vault::calldata::{self, VaultPayout};
 
 use super::Broken;
-use super::world::World;
+use super::served::ServedChain;
 use crate::place::{SCHEMA, connect};
 use crate::report::Measured;
 
@@ -61,10 +61,10 @@ impl Rows {
 }
 
 /// Makes so many transactions with an account of its own.
-pub(super) async fn measure(world: &World, rows: &Rows, n: u64) -> Result<Measured, Broken> {
-    let signer = world.signers(8)?.pop().ok_or("too few accounts")?;
+pub(super) async fn measure(chain: &ServedChain, rows: &Rows, n: u64) -> Result<Measured, Broken> {
+    let signer = chain.signers(8)?.pop().ok_or("too few accounts")?;
     let client = reqwest::Client::new();
-    let first = world.chain.next_nonce(signer.address());
+    let first = chain.next_nonce(signer.address())?;
     let begun = Instant::now();
     for nonce in first..first + n {
         let payout = VaultPayout {
@@ -74,9 +74,9 @@ pub(super) async fn measure(world: &World, rows: &Rows, n: u64) -> Result<Measur
             amount: U256::from(nonce),
         };
         let transaction = Transaction {
-            chain: world.vault.chain,
+            chain: chain.description.vault.chain,
             nonce,
-            to: Some(world.vault.address),
+            to: Some(chain.description.vault.address),
             data: calldata::payout(&payout),
             gas_limit: 150_000,
             fees: GasFees { max_fee: 100_000_000_000, priority_fee: 1_000_000_000 },
@@ -86,7 +86,7 @@ pub(super) async fn measure(world: &World, rows: &Rows, n: u64) -> Result<Measur
         let body = serde_json::json!({
             "jsonrpc": "2.0", "id": nonce, "method": "eth_sendRawTransaction", "params": [signed.raw],
         });
-        let request = client.post(world.url()).header("content-type", "application/json");
+        let request = client.post(&chain.description.url).header("content-type", "application/json");
         let answer = request.body(body.to_string()).send().await?.error_for_status()?.bytes().await?;
         let answer: serde_json::Value = serde_json::from_slice(&answer)?;
         if answer.get("result").is_none() {

@@ -2,8 +2,14 @@
 //! block every second, with everything that makes it safe: claims, risk, simulation,
 //! reservations, stored transactions, audit log, outbox. The limit is a bare loop that
 //! signs, commits one row and sends, one transaction after another.
+//!
+//! The chain is a process of its own: it keeps every block, transaction and receipt in memory, which grows
+//! with the number of transactions and is not the payer's. `pay_rss_mib` is what the payer and its store
+//! have held at most, `chain_rss_mib` what the chain has.
 
+mod asked;
 mod bare;
+mod served;
 mod world;
 
 use std::sync::Arc;
@@ -20,7 +26,8 @@ use windlass_engine::pay::submit::Submitter;
 use windlass_engine::pay::track::Tracker;
 
 use self::bare::Rows;
-use self::world::World;
+use self::served::ServedChain;
+pub(crate) use self::served::serve;
 use crate::place::StoreKind;
 use crate::report::{Measured, Report};
 use crate::{Outcome, StoreArgs};
@@ -52,25 +59,28 @@ pub(crate) struct Args {
 
 /// Measures payouts, then the bare loop.
 pub(crate) async fn run(args: Args) -> Outcome {
-    let world = World::start().await.map_err(|error| error.to_string())?;
+    let chain = ServedChain::start().map_err(|error| error.to_string())?;
     let place = args.store.open().await?;
     let options = Arc::new(PayOptions {
         batch: args.batch,
         max_open: 50_000,
         track_interval: Duration::from_millis(500),
-        ..PayOptions::new(world.vault)
+        ..PayOptions::new(chain.description.vault)
     });
     let store = place.store.clone();
-    world.ask(store.clone(), options.clone(), args.n).await.map_err(|error| error.to_string())?;
+    asked::ask(&chain.description, store.clone(), options.clone(), args.n)
+        .await
+        .map_err(|error| error.to_string())?;
     let (measured, transactions) =
-        pay(&world, &store, &options, &args).await.map_err(|error| error.to_string())?;
+        pay(&chain, &store, &options, &args).await.map_err(|error| error.to_string())?;
     let rss_mib = crate::memory::peak_rss_mib();
+    let chain_rss_mib = chain.peak_rss_mib().map_err(|error| error.to_string())?;
     let rows = match args.store.store {
         StoreKind::Sqlite => Rows::sqlite(&place.path("bare.db")),
         StoreKind::Postgres => Rows::postgres(args.store.url()?).await,
     };
     let rows = rows.map_err(|error| error.to_string())?;
-    let bare = bare::measure(&world, &rows, BARE).await.map_err(|error| error.to_string())?;
+    let bare = bare::measure(&chain, &rows, BARE).await.map_err(|error| error.to_string())?;
     let ratio = transactions as f64 / measured.seconds / bare.rate();
     let bar = if args.batch > 1 { BAR_BATCHED } else { BAR_SINGLE };
     let report = Report::new("pay", args.store.name(), measured)
@@ -80,6 +90,7 @@ pub(crate) async fn run(args: Args) -> Outcome {
         .with("limit", format_args!("{:.0}", bare.rate()))
         .with("ratio", format_args!("{ratio:.2}"))
         .with("pay_rss_mib", rss_mib)
+        .with("chain_rss_mib", chain_rss_mib)
         .bar("payouts a second", measured.rate(), bar);
     // A batch is one transaction for many payouts: how many transactions says nothing of it.
     Ok(if args.batch > 1 { report } else { report.bar("ratio", ratio, BAR_RATIO) })
@@ -87,15 +98,15 @@ pub(crate) async fn run(args: Args) -> Outcome {
 
 /// Until the vault has told of every payout; how many transactions it took.
 async fn pay(
-    world: &World,
+    chain: &ServedChain,
     store: &Arc<dyn Store>,
     options: &Arc<PayOptions>,
     args: &Args,
 ) -> Result<(Measured, u64), Broken> {
     let payer = Payer::new(PayerParts {
         ledger: Ledger::new(store.clone(), AuditKey::new([1; 32])),
-        chain: world.pool()?,
-        signers: world.signers(args.signers)?,
+        chain: chain.pool()?,
+        signers: chain.signers(args.signers)?,
         risk_signer: None,
         options: options.clone(),
         owner: Owner::new("bench")?,
@@ -110,7 +121,7 @@ async fn pay(
     let (mut paid, mut seen) = (0, 0);
     while paid < args.n {
         tokio::time::sleep(Duration::from_millis(20)).await;
-        let (more, head) = world.paid_after(seen);
+        let (more, head) = chain.paid_after(seen)?;
         (paid, seen) = (paid + more, head);
     }
     let measured = Measured { n: args.n, seconds: begun.elapsed().as_secs_f64() };

@@ -1,30 +1,21 @@
-//! A development chain with a vault on it, served over loopback.
+//! A development chain with a vault on it, served over loopback by a process of its own: what it keeps
+//! of its blocks in memory is not the payer's.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use alloy_consensus::TxEip1559;
 use alloy_primitives::{Address, Bytes, TxKind, U256};
 use alloy_sol_types::{SolCall, SolValue, sol};
 use tokio_util::sync::CancellationToken;
-use windlass_chain::evm::{EvmPool, PoolOptions};
-use windlass_chain::signer::development::DevelopmentSigner;
 use windlass_core::chain::ChainId;
-use windlass_core::payout::audit::AuditKey;
-use windlass_core::payout::desk::MAX_ASKED;
-use windlass_core::payout::request::{IdempotencyKey, PayoutRequest, VaultRef};
-use windlass_core::payout::signer::Signer;
-use windlass_core::payout::submit::TransactionChain;
+use windlass_core::payout::request::VaultRef;
 use windlass_core::payout::vault::event::topics;
-use windlass_core::store::Store;
 use windlass_devnet::chain::{Chain, ChainOptions, DevAccount, LogFilter, Mining};
 use windlass_devnet::rpc::{Server, ServerHandle, ServerOptions};
-use windlass_engine::pay::desk::Desk;
-use windlass_engine::pay::ledger::Ledger;
-use windlass_engine::pay::options::PayOptions;
 
 use super::Broken;
+use super::served::ChainDescription;
 
 sol! {
     function setToken(address token, bool enabled, uint256 payoutLimit, uint256 dayLimit);
@@ -39,8 +30,8 @@ const TOKEN: &str = include_str!("../../../../contracts/artifacts/DemoToken.json
 const BLOCK_GAS: u64 = 20_000_000_000;
 
 pub(super) struct World {
-    pub(super) chain: Chain,
-    pub(super) vault: VaultRef,
+    chain: Chain,
+    vault: VaultRef,
     token: Address,
     server: ServerHandle,
     mining: CancellationToken,
@@ -85,53 +76,20 @@ impl World {
         Ok(Self { chain, vault, token, server, mining })
     }
 
-    /// Asks for payouts and approves them.
-    pub(super) async fn ask(
-        &self,
-        store: Arc<dyn Store>,
-        options: Arc<PayOptions>,
-        n: u64,
-    ) -> Result<(), Broken> {
-        let counter = AtomicU64::new(0);
-        let random = Arc::new(move || u128::from(counter.fetch_add(1, Ordering::Relaxed)));
-        let desk = Desk::new(Ledger::new(store, AuditKey::new([1; 32])), options, random)?;
-        let requests: Vec<PayoutRequest> =
-            (0..n).map(|number| self.request(number)).collect::<Result<_, _>>()?;
-        for part in requests.chunks(MAX_ASKED) {
-            for created in desk.create(part, "asker").await? {
-                desk.approve(created.payout.id, "approver").await?;
-            }
-        }
-        Ok(())
-    }
-
-    fn request(&self, number: u64) -> Result<PayoutRequest, Broken> {
-        let mut to = [0x70; 20];
-        to[12..].copy_from_slice(&number.to_be_bytes());
-        Ok(PayoutRequest {
+    /// What the measuring process has to know of it.
+    pub(super) fn describe(&self) -> ChainDescription {
+        let accounts = self.chain.accounts();
+        ChainDescription {
+            url: self.server.http_url(),
             vault: self.vault,
             token: self.token,
-            to: Address::from(to),
-            amount: U256::from(1_000 + number),
-            key: IdempotencyKey::new(format!("bench-{number}"))?,
-        })
+            keys: accounts.iter().map(|account| account.key().to_string()).collect(),
+        }
     }
 
-    pub(super) fn pool(&self) -> Result<Arc<dyn TransactionChain>, Broken> {
-        Ok(Arc::new(EvmPool::new(&[self.server.http_url()], self.vault.chain, PoolOptions::default())?))
-    }
-
-    pub(super) fn url(&self) -> String {
-        self.server.http_url()
-    }
-
-    pub(super) fn signers(&self, count: usize) -> Result<Vec<Arc<dyn Signer>>, Broken> {
-        let accounts = self.chain.accounts().into_iter().skip(1).take(count);
-        accounts
-            .map(|account| {
-                Ok(Arc::new(DevelopmentSigner::new(&account.key().to_string().into())?) as Arc<dyn Signer>)
-            })
-            .collect()
+    /// The next nonce of an account.
+    pub(super) fn next_nonce(&self, account: Address) -> u64 {
+        self.chain.next_nonce(account)
     }
 
     /// How many payouts the vault has told of behind a block, and the block up to which.

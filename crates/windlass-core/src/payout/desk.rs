@@ -191,7 +191,7 @@ pub enum DeskError {
     #[error("request not found")]
     NotFound(PayoutId),
     /// It is past being approved.
-    #[error("request not in PENDING_RISK status")]
+    #[error("request not in PENDING_RISK status: the payout {}", past_approval(*.0))]
     NotPending(PayoutState),
     /// It is on its way, or over.
     #[error(
@@ -233,6 +233,18 @@ pub enum DeskError {
     /// Others changed what it stood on, every time.
     #[error("the payout, or the day's budget, is being changed by others all the time")]
     Crowded,
+}
+
+/// How a payout stands that takes no approval any more.
+const fn past_approval(state: PayoutState) -> &'static str {
+    match state {
+        PayoutState::PendingRisk => "waits for approvals",
+        PayoutState::Approved => "is APPROVED and takes no more approvals",
+        PayoutState::Submitted => "is SUBMITTED: its transaction is signed",
+        PayoutState::Confirmed => "is CONFIRMED: it is paid",
+        PayoutState::Failed => "has FAILED, and a retry asks for it again",
+        PayoutState::Rejected => "is REJECTED, and a retry asks for it again",
+    }
 }
 
 impl DeskError {

@@ -82,6 +82,10 @@ pub trait Payouts: Send + Sync {
     /// How many payouts stand where, in the order of states; none where there are none.
     async fn count_payouts(&self) -> StoreResult<Vec<(PayoutState, u64)>>;
 
+    /// How many payouts of each vault are not in a block yet (PENDING_RISK, APPROVED or SUBMITTED), by
+    /// vault; vaults without such payouts are left out.
+    async fn count_waiting(&self) -> StoreResult<Vec<(VaultRef, u64)>>;
+
     /// For each of these recipients that has one a confirmed payout of a vault, whichever, by
     /// recipient. At most [`MAX_PAYOUT_PAGE`].
     async fn paid_to(&self, vault: VaultRef, to: &[Address]) -> StoreResult<Vec<Payout>>;

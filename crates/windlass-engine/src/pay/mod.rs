@@ -28,6 +28,7 @@
 //! | [`publish`] | the end of the audit log, told once a day |
 //! | [`counted`] | what is counted |
 //! | [`counts`] | how many payouts stand where |
+//! | [`unattended`] | payouts of vaults that no process pays from |
 //! | `approvals` | which approvals count |
 //! | `missing_jobs` | jobs that somebody deleted, made again |
 //! | `page` | one commit: rows, messages and audit entries together |
@@ -57,4 +58,5 @@ pub mod resend;
 pub mod resume;
 pub mod submit;
 pub mod track;
+pub mod unattended;
 mod vault;

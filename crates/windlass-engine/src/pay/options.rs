@@ -6,8 +6,8 @@ use std::time::Duration;
 use windlass_core::chain::{Address, U256};
 use windlass_core::finality::Finality;
 use windlass_core::money::{Amount, NATIVE_COIN, Token};
-use windlass_core::payout::request::VaultRef;
-use windlass_core::payout::risk::RiskRules;
+use windlass_core::payout::request::{PayoutRequest, VaultRef};
+use windlass_core::payout::risk::{RiskFacts, RiskReason, RiskRules};
 use windlass_core::payout::vault::calldata::MAX_BATCH;
 
 /// How one vault pays.
@@ -110,6 +110,38 @@ impl PayOptions {
             Some(known) => Amount { units, token: known.clone() }.to_string(),
             None if token == NATIVE_COIN => format!("{units} wei of the chain's coin"),
             None => format!("{units} base units of {token}"),
+        }
+    }
+
+    /// Why the rules refuse a payout, with the limit, what other payouts use of it, and the amount.
+    pub(super) fn refusal(&self, reason: RiskReason, request: &PayoutRequest, facts: &RiskFacts) -> String {
+        let limits = self.rules.limits_of(request.token);
+        let (limit, used) = match reason {
+            RiskReason::PerRequest => (limits.max_per_request, None),
+            RiskReason::DailyTotal => (limits.max_daily_total, Some(facts.day_total)),
+            RiskReason::RecipientDailyTotal => {
+                (self.rules.recipient_limit(request.token, request.to), Some(facts.recipient_total))
+            }
+            RiskReason::Denied | RiskReason::NotAllowed => (None, None),
+        };
+        let shown = |units| self.shown(request.token, units);
+        let amount = shown(request.amount);
+        match (limit, used) {
+            (None, _) => reason.to_string(),
+            (Some(limit), None) => {
+                format!(
+                    "{reason}: a payout may take {} at most, and this payout takes {amount}",
+                    shown(limit)
+                )
+            }
+            (Some(limit), Some(used)) => {
+                let (left, used) = (shown(limit.saturating_sub(used)), shown(used));
+                format!(
+                    "{reason}: {used} of {} are paid or reserved today, {left} are left, and this payout takes \
+                     {amount}",
+                    shown(limit)
+                )
+            }
         }
     }
 

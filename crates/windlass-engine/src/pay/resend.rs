@@ -10,6 +10,7 @@ use windlass_core::job::NewJob;
 use windlass_core::name::NameError;
 use windlass_core::payout::ledger::{IllegalMove, IntentId, IntentState, PayWrite, Payout};
 use windlass_core::payout::request::PayoutId;
+use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::Payouts;
 
 use super::counted;
@@ -17,6 +18,9 @@ use super::error::PayError;
 use super::names::PayNames;
 use super::payer::Payer;
 use super::reconcile::recheck::{Presence, write_lost};
+
+/// How often the decision is made again after another process has changed a row of it.
+const MAX_TRIES: u32 = 10;
 
 /// Why a payment is not sent again.
 #[derive(Debug, thiserror::Error)]
@@ -39,8 +43,14 @@ pub enum ResendError {
         /// Which payout.
         id: PayoutId,
         /// In which state.
-        state: windlass_core::payout::state::PayoutState,
+        state: PayoutState,
     },
+    /// Somebody has sent it again already.
+    #[error("the payment of payout {0} is being sent again already: the payout is SUBMITTED")]
+    AlreadyResent(PayoutId),
+    /// Other processes changed the payout at every try.
+    #[error("payout {0} or its transaction is being changed by other processes; nothing was sent again")]
+    Contended(PayoutId),
     /// No transaction is stored for it.
     #[error(
         "the payment of payout {0} was found on the chain: no transaction is stored that could be sent again"
@@ -49,6 +59,18 @@ pub enum ResendError {
     /// The chain has it, or may have it.
     #[error("the vault or an endpoint still has the payment of payout {0}: nothing is sent again")]
     StillThere(PayoutId),
+}
+
+impl ResendError {
+    /// Whether another process has changed a row since it was read, so that the decision is to be
+    /// made again.
+    fn is_overtaken(&self) -> bool {
+        match self {
+            Self::Pay(error) => error.is_overtaken(),
+            Self::Store(error) => matches!(error, StoreError::Stale(_)),
+            _ => false,
+        }
+    }
 }
 
 impl From<IllegalMove> for ResendError {
@@ -70,14 +92,20 @@ impl Payer {
     /// What sending a payout's payment again would bring about.
     pub async fn preview_resend(&self, id: PayoutId) -> Result<Resent, ResendError> {
         let payout = self.ledger.payouts(&[id]).await?.pop().ok_or(ResendError::NotFound(id))?;
-        let lost = || ResendError::NotLost { id, state: payout.state };
+        let lost = || match payout.state {
+            PayoutState::Submitted => ResendError::AlreadyResent(id),
+            state => ResendError::NotLost { id, state },
+        };
         if !payout.is_payment_lost() || payout.request.vault != self.options.vault {
             return Err(lost());
         }
         let transaction = payout.intent.ok_or(ResendError::NoTransaction(id))?;
         let intent = self.ledger.intent(transaction).await?.ok_or(ResendError::NoTransaction(id))?;
-        if intent.state != IntentState::Mined {
-            return Err(lost());
+        match intent.state {
+            IntentState::Mined => {}
+            // Sent again between the two reads.
+            IntentState::Open => return Err(ResendError::AlreadyResent(id)),
+            IntentState::Reverted | IntentState::Displaced => return Err(lost()),
         }
         let payouts = self.ledger.payouts(&intent.payouts).await?;
         let presences = self.presence_of(&payouts).await?;
@@ -88,8 +116,19 @@ impl Payer {
     }
 
     /// Takes a payout back to SUBMITTED, with all that its transaction pays: the tracker sends the
-    /// stored transaction again and follows it.
+    /// stored transaction again and follows it. Of two that do so at once one succeeds, and the other
+    /// is told so.
     pub async fn resend(&self, id: PayoutId) -> Result<Resent, ResendError> {
+        for _ in 0..MAX_TRIES {
+            match self.try_resend(id).await {
+                Err(error) if error.is_overtaken() => {}
+                done => return done,
+            }
+        }
+        Err(ResendError::Contended(id))
+    }
+
+    async fn try_resend(&self, id: PayoutId) -> Result<Resent, ResendError> {
         let Resent { transaction, payouts } = self.preview_resend(id).await?;
         let intent = self.ledger.intent(transaction).await?.ok_or(ResendError::NoTransaction(id))?;
         let now = self.store.now().await?;

@@ -111,6 +111,10 @@ impl Payouts for PostgresStore {
         self.read(&(), |tx, ()| Box::pin(payout::count(tx))).await
     }
 
+    async fn count_waiting(&self) -> StoreResult<Vec<(VaultRef, u64)>> {
+        self.read(&(), |tx, ()| Box::pin(payout::count_waiting(tx))).await
+    }
+
     async fn paid_to(&self, vault: VaultRef, to: &[Address]) -> StoreResult<Vec<Payout>> {
         check_many(to.len())?;
         self.read(&(vault, to), |tx, (vault, to)| Box::pin(payout::paid_to(tx, *vault, to))).await

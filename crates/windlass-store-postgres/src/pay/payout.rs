@@ -209,6 +209,16 @@ pub(super) async fn count(tx: &Tx) -> Outcome<Vec<(PayoutState, u64)>> {
     Ok(counts)
 }
 
+/// How many payouts of each vault are not in a block yet.
+pub(super) async fn count_waiting(tx: &Tx) -> Outcome<Vec<(VaultRef, u64)>> {
+    let sql = "SELECT chain_id, vault, count(*) FROM payout WHERE state IN ('PENDING_RISK', 'APPROVED', 'SUBMITTED') \
+         GROUP BY chain_id, vault ORDER BY chain_id, vault";
+    let rows = tx.query(sql, &[]).await?;
+    let count =
+        |row: &Row| Ok((VaultRef { chain: chain(row, 0)?, address: address(row, 1)? }, unsigned(row, 2)?));
+    rows.iter().map(count).collect()
+}
+
 /// For each of these recipients that has one a confirmed payout of a vault. One row each is looked
 /// for, however many there are.
 pub(super) async fn paid_to(tx: &Tx, vault: VaultRef, to: &[Address]) -> Outcome<Vec<Payout>> {

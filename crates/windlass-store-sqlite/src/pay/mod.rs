@@ -108,6 +108,10 @@ impl Payouts for SqliteStore {
         self.read(payout::count).await
     }
 
+    async fn count_waiting(&self) -> StoreResult<Vec<(VaultRef, u64)>> {
+        self.read(payout::count_waiting).await
+    }
+
     async fn paid_to(&self, vault: VaultRef, to: &[Address]) -> StoreResult<Vec<Payout>> {
         check_many(to.len())?;
         let to: BTreeSet<Address> = to.iter().copied().collect();

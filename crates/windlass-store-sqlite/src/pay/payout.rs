@@ -168,6 +168,21 @@ pub(super) fn count(tx: &Tx<'_>) -> StoreResult<Vec<(PayoutState, u64)>> {
     Ok(counts)
 }
 
+/// How many payouts of each vault are not in a block yet.
+pub(super) fn count_waiting(tx: &Tx<'_>) -> StoreResult<Vec<(VaultRef, u64)>> {
+    let mut statement = tx.prepare(
+        "SELECT chain_id, vault, count(*) FROM payout WHERE state IN ('PENDING_RISK', 'APPROVED', 'SUBMITTED') \
+             GROUP BY chain_id, vault ORDER BY chain_id, vault",
+    )?;
+    let mut rows = statement.query([]).translate()?;
+    let mut counts = Vec::new();
+    while let Some(row) = rows.next().translate()? {
+        let vault = VaultRef { chain: chain(row, 0)?, address: address(row, 1)? };
+        counts.push((vault, unsigned(row, 2)?));
+    }
+    Ok(counts)
+}
+
 /// For each of these recipients that has one a confirmed payout of a vault.
 pub(super) fn paid_to(tx: &Tx<'_>, vault: VaultRef, to: &BTreeSet<Address>) -> StoreResult<Vec<Payout>> {
     let mut statement = tx.prepare(&format!(

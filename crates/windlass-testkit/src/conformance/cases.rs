@@ -214,6 +214,7 @@ macro_rules! conformance {
                 payouts_are_found_by_what_was_asked_for
                 payouts_are_found_by_their_reference
                 payouts_are_found_by_parts_of_their_ids
+                payouts_that_wait_are_counted_by_vault
             }
             replace {
                 a_payout_is_replaced_whatever_stands_there

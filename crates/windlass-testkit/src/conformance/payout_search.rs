@@ -1,16 +1,16 @@
 //! Finding payouts: by what was asked for, by their references, by parts of their ids.
 
-use windlass_core::chain::U256;
+use windlass_core::chain::{Address, ChainId, U256};
 use windlass_core::payout::ledger::Payout;
 use windlass_core::payout::memo::Reference;
 use windlass_core::payout::partial_id::PartialId;
-use windlass_core::payout::request::PayoutId;
+use windlass_core::payout::request::{PayoutId, PayoutRequest, VaultRef};
 use windlass_core::payout::store::PayoutQuery;
 
-use super::payouts::{at, noted, put};
+use super::payouts::{approved, at, noted, put};
 use super::support::Well;
 use crate::harness::Harness;
-use crate::make::payout;
+use crate::make::{payout, vault};
 
 pub async fn payouts_are_found_by_what_was_asked_for(harness: &dyn Harness) {
     let store = harness.open().await;
@@ -41,6 +41,23 @@ pub async fn payouts_are_found_by_what_was_asked_for(harness: &dyn Harness) {
     assert_eq!(numbers(PayoutQuery { newest_first, after, from, ..none() }).await, [3, 2]);
     let missing = PayoutQuery { to: Some(of(1).request.to), key: Some(of(2).request.key.clone()), ..none() };
     assert!(numbers(missing).await.is_empty(), "all of them have to hold");
+}
+
+pub async fn payouts_that_wait_are_counted_by_vault(harness: &dyn Harness) {
+    let store = harness.open().await;
+    assert!(store.count_waiting().await.well().is_empty());
+    let of = |number, vault| {
+        let row = payout(number);
+        Payout { request: PayoutRequest { vault, ..row.request }, ..row }
+    };
+    let other = VaultRef { address: Address::repeat_byte(0x12), ..vault() };
+    let elsewhere = VaultRef { chain: ChainId::new(2).expect("an id"), ..vault() };
+    let rows = [payout(1), payout(2), payout(3), of(4, other), of(5, elsewhere)];
+    put(&*store, &rows.iter().collect::<Vec<_>>()).await.well();
+    // What was approved still waits, and what was rejected does not.
+    put(&*store, &[&approved(2), &rows[2].rejected("no", at(2_000)).expect("a way")]).await.well();
+    let counts = store.count_waiting().await.well();
+    assert_eq!(counts, [(vault(), 2), (other, 1), (elsewhere, 1)]);
 }
 
 pub async fn payouts_are_found_by_their_reference(harness: &dyn Harness) {

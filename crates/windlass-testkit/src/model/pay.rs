@@ -295,6 +295,15 @@ impl Ledger {
         counts.into_iter().collect()
     }
 
+    pub(crate) fn count_waiting(&self) -> Vec<(VaultRef, u64)> {
+        let waiting = [PayoutState::PendingRisk, PayoutState::Approved, PayoutState::Submitted];
+        let mut counts = BTreeMap::new();
+        for payout in self.payouts.values().filter(|payout| waiting.contains(&payout.state)) {
+            *counts.entry(payout.request.vault).or_insert(0) += 1;
+        }
+        counts.into_iter().collect()
+    }
+
     pub(crate) fn paid_to(&self, vault: VaultRef, to: &[Address]) -> Vec<Payout> {
         let is_paid = |payout: &&Payout, to: Address| {
             (payout.request.vault, payout.request.to) == (vault, to) && payout.state == PayoutState::Confirmed

@@ -72,7 +72,7 @@ const EXAMPLES: &[Examples] = &[
             "windlass payout export --state confirmed --format parquet --output payouts.parquet",
         ],
     ),
-    ("payout show", &["windlass payout show 5b7c2a9d4e10 --trail"]),
+    ("payout show", &["windlass payout show 5b7c2a9d4e10 --trail", "windlass payout show invoice-2041"]),
     (
         "payout approve",
         &["windlass payout approve 5b7c2a9d4e10 --dry-run", "windlass payout approve 5b7c2a9d4e10"],

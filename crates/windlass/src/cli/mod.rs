@@ -73,7 +73,7 @@ enum Command {
     Audit(audit::Args),
     /// Ask for payouts, approve them, look at them
     Payout(payout::Args),
-    /// Compare what was paid with what the vault says
+    /// Set up paying, compare payouts with what the vault has paid, accept a replaced chain
     Pay(pay::Args),
     /// Try a payout against the rules
     Risk(risk::Args),

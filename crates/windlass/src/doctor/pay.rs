@@ -7,24 +7,28 @@ use windlass_core::code::Code;
 use windlass_core::money::Token;
 use windlass_core::payout::gas::{GasBalance, GasLevel, TYPICAL_GAS};
 use windlass_core::payout::ledger::ChainIdentity;
+use windlass_core::payout::request::VaultRef;
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery, Payouts};
 use windlass_core::payout::vault::admin::VaultRole;
 use windlass_core::payout::vault::admin::ask::{self, TokenPolicy};
 use windlass_core::payout::vault::{answer, calldata};
 use windlass_core::reader::BlockTag;
-use windlass_engine::pay::identity::{self, Known};
+use windlass_core::store::Store;
+use windlass_engine::pay::identity::Known;
 use windlass_engine::pay::ledger::Ledger;
 use windlass_engine::pay::options::PayOptions;
+use windlass_engine::pay::unattended::unattended_vaults;
 
 use super::progress::Progress;
 use super::report::Finding;
 use crate::compose::store::{self, Access};
 use crate::config::Config;
+use crate::config::pay::Pay;
 use crate::config::signer::SignerName;
 use crate::failure::Failure;
-use crate::pay::{keys, options, view};
-use crate::vault::site::Vault;
+use crate::pay::{keys, known_chain, options, unattended, view};
+use crate::vault::site::{Site, Vault};
 
 /// A look at paying.
 struct Look<'a> {
@@ -43,16 +47,53 @@ pub(super) async fn examine(config: &Config, progress: &Progress) -> Vec<Finding
         Ok(options) => options,
         Err(failure) => return vec![Finding::failed("pay", failure)],
     };
-    let vault = match Vault::open(config, None, None).await {
-        Ok(vault) => vault,
-        Err(failure) => return vec![Finding::failed("pay.vault", failure)],
-    };
     // What is wrong with the database has findings of its own.
     let store = store::open(&config.database, Access::Look).await.ok();
     let key = options::audit_key(config).ok();
     let ledger = store.as_ref().zip(key).map(|(store, key)| Ledger::new(store.clone(), key));
+    let mut findings = match &store {
+        Some(store) => unattended(&**store, options.vault).await,
+        None => Vec::new(),
+    };
+    findings.extend(on_chain(config, pay, options, ledger).await);
+    if let Some(store) = store {
+        store.close().await;
+    }
+    findings
+}
+
+/// What the endpoints say. The chain comes first: on another one than that of the payouts everything
+/// else is wrong because of it.
+async fn on_chain(
+    config: &Config,
+    pay: &Pay,
+    options: PayOptions,
+    ledger: Option<Arc<Ledger>>,
+) -> Vec<Finding> {
+    let site = match Site::open(config, None).await {
+        Ok(site) => site,
+        Err(failure) => return vec![Finding::failed("pay.vault", failure)],
+    };
+    let known = match &ledger {
+        Some(ledger) => known_chain::compare(&*site.chain, ledger, options.vault).await,
+        None => Ok(None),
+    };
+    let other = match &known {
+        Ok(Some((_, Known::Other(why)))) => Some(why.clone()),
+        _ => None,
+    };
+    let vault = match (Vault::open(config, None, None).await, other) {
+        (Ok(vault), _) => vault,
+        (Err(_), Some(why)) => {
+            return vec![Finding::failed("pay.chain", known_chain::without_vault(&why, options.vault))];
+        }
+        (Err(failure), None) => {
+            let findings = chain(known).into_iter();
+            return findings.chain([Finding::failed("pay.vault", failure)]).collect();
+        }
+    };
     let look = Look { config, options, vault, ledger };
-    let mut findings: Vec<Finding> = look.chain().await.into_iter().collect();
+    let mut findings: Vec<Finding> = chain(known).into_iter().collect();
     findings.push(look.paused().await);
     findings.push(look.risk_signer().await);
     for token in look.options.tokens.values() {
@@ -61,10 +102,41 @@ pub(super) async fn examine(config: &Config, progress: &Progress) -> Vec<Finding
     for name in &pay.signers {
         findings.push(look.signer(name).await);
     }
-    if let Some(store) = store {
-        store.close().await;
-    }
     findings
+}
+
+/// Payouts of other vaults that no process pays from.
+async fn unattended(store: &dyn Store, configured: VaultRef) -> Vec<Finding> {
+    match unattended_vaults(store, configured).await {
+        Ok(found) => found
+            .iter()
+            .map(|one| Finding::failed("pay.payouts", unattended::failure(one, configured)))
+            .collect(),
+        Err(error) => vec![Finding::failed("pay.payouts", error)],
+    }
+}
+
+/// The endpoints serve the chain that the vault is known on; nothing where none is known yet.
+fn chain(known: Result<Option<(ChainIdentity, Known)>, Failure>) -> Option<Finding> {
+    let subject = "pay.chain";
+    let (identity, known) = match known {
+        Ok(known) => known?,
+        Err(failure) => return Some(Finding::failed(subject, failure)),
+    };
+    let blocks: Vec<String> = identity.blocks.iter().map(ToString::to_string).collect();
+    let blocks = blocks.join(", ");
+    Some(match known {
+        Known::Same => Finding::ok(subject, format!("the vault's chain, by block {blocks}")),
+        Known::Unknown => Finding::warning(
+            subject,
+            format!("no endpoint keeps block {blocks}: a chain that began anew would not be noticed"),
+            "add an endpoint that keeps old headers to `rpc`",
+        ),
+        Known::Other(why) => {
+            let message = format!("{why}; nothing is signed");
+            Finding::failed(subject, Failure::coded(Code::FinalityViolated, message).hint(known_chain::HINT))
+        }
+    })
 }
 
 /// What was found, or why it could not be.
@@ -73,43 +145,6 @@ fn finding(subject: &str, found: Result<Finding, Failure>) -> Finding {
 }
 
 impl Look<'_> {
-    /// The endpoints serve the chain that the vault is known on; nothing where none is known yet.
-    async fn chain(&self) -> Option<Finding> {
-        let subject = "pay.chain";
-        let look = async {
-            let Some(identity) = self.identity().await? else { return Ok(None) };
-            let chain = &self.vault.site.chain;
-            let newest = chain.header(BlockTag::Latest).await?.map_or(0, |header| header.block.number);
-            let blocks: Vec<String> = identity.blocks.iter().map(ToString::to_string).collect();
-            Ok(Some(match identity::compare(&**chain, &identity, newest).await? {
-                Known::Same => {
-                    Finding::ok(subject, format!("the vault's chain, by block {}", blocks.join(", ")))
-                }
-                Known::Unknown => Finding::warning(
-                    subject,
-                    format!(
-                        "no endpoint keeps block {}: a chain that began anew would not be noticed",
-                        blocks.join(", ")
-                    ),
-                    "add an endpoint that keeps old headers to `rpc`",
-                ),
-                Known::Other(why) => {
-                    return Err(Failure::coded(Code::FinalityViolated, format_args!("{why}; nothing is signed"))
-                        .hint("correct `rpc`, or, if the chain was replaced on purpose, `windlass pay accept-chain`"));
-                }
-            }))
-        };
-        look.await.unwrap_or_else(|failure| Some(Finding::failed(subject, failure)))
-    }
-
-    /// The known blocks.
-    async fn identity(&self) -> Result<Option<ChainIdentity>, Failure> {
-        match &self.ledger {
-            Some(ledger) => Ok(ledger.chain_identity(self.options.vault).await?),
-            None => Ok(None),
-        }
-    }
-
     /// What the payouts take that are approved and not signed yet: of the oldest thousand.
     async fn approved(&self, token: Address) -> Result<U256, Failure> {
         let Some(ledger) = &self.ledger else { return Ok(U256::ZERO) };

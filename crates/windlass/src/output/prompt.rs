@@ -29,17 +29,28 @@ impl Prompt {
         read: impl Fn(&str) -> Result<T, String>,
     ) -> Result<T, Failure> {
         for _ in 0..MAX_TRIES {
-            let line = line(question, default)?;
-            let answer = match (line.as_str(), default) {
-                ("", Some(default)) => default,
-                (answer, _) => answer,
-            };
-            match read(answer) {
+            match read(&answer(question, default)?) {
                 Ok(read) => return Ok(read),
-                Err(trouble) => super::note(&format!("{} {trouble}", paint(style::ERROR, "no:"))),
+                Err(trouble) => refuse(&trouble),
             }
         }
-        Err(Failure::refused("the question was not answered").hint("every answer can be given as a flag"))
+        Err(unanswered())
+    }
+
+    /// The same where an endpoint is asked whether the answer is right.
+    pub(crate) async fn ask_and_check<T>(
+        self,
+        question: &str,
+        default: Option<&str>,
+        check: impl AsyncFn(&str) -> Result<T, String>,
+    ) -> Result<T, Failure> {
+        for _ in 0..MAX_TRIES {
+            match check(&answer(question, default)?).await {
+                Ok(read) => return Ok(read),
+                Err(trouble) => refuse(&trouble),
+            }
+        }
+        Err(unanswered())
     }
 
     /// Asks for a yes; an empty answer is a no.
@@ -50,6 +61,24 @@ impl Prompt {
             _ => Err("answer yes or no".to_owned()),
         })
     }
+}
+
+/// One answer; an empty one is the default.
+fn answer(question: &str, default: Option<&str>) -> Result<String, Failure> {
+    let line = line(question, default)?;
+    Ok(match default {
+        Some(default) if line.is_empty() => default.to_owned(),
+        _ => line,
+    })
+}
+
+/// Says why an answer is not taken.
+fn refuse(trouble: &str) {
+    super::note(&format!("{} {trouble}", paint(style::ERROR, "no:")));
+}
+
+fn unanswered() -> Failure {
+    Failure::refused("the question was not answered").hint("every answer can be given as a flag")
 }
 
 /// Shows a question and reads one line.

@@ -8,23 +8,27 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use windlass_api::ports::{Readiness, Reason};
-use windlass_core::chain::{Address, ChainId};
+use windlass_core::chain::Address;
 use windlass_core::code::Code;
 use windlass_core::error::StoreResult;
 use windlass_core::payout::gas::GasLevel;
 use windlass_core::payout::ledger::{Forgery, SignerRow};
+use windlass_core::payout::request::VaultRef;
 use windlass_core::payout::state::PayoutState;
 use windlass_core::store::Store;
 use windlass_engine::pay::accounts::{AccountStatus, Accounts, Blocked};
 use windlass_engine::pay::counts::PayoutCounts;
 use windlass_engine::pay::ledger::Ledger;
+use windlass_engine::pay::unattended::unattended_vaults;
 
-use super::metrics;
+use super::{metrics, unattended};
 
 /// How many rows that were refused are named one by one.
 const MAX_SHOWN: usize = 20;
 /// How often it is looked at.
 const LOOK_INTERVAL: Duration = Duration::from_secs(5);
+/// Payouts of other vaults are counted at every so many looks: counting reads every payout that waits.
+const LOOKS_PER_COUNT: u32 = 6;
 
 /// What a look has seen.
 #[derive(Debug, Clone, Default)]
@@ -37,16 +41,19 @@ pub(crate) struct PayLook {
     pub(crate) accounts: BTreeMap<Address, AccountStatus>,
     /// What was tampered with.
     tampered: Vec<Reason>,
+    /// Vaults of other configurations whose payouts wait for nobody.
+    unattended: Vec<Reason>,
 }
 
 /// Looks at the store, and tells what it has seen.
 pub(crate) struct PayWatcher {
     store: Arc<dyn Store>,
     ledgers: Vec<Arc<Ledger>>,
-    chain: ChainId,
+    vault: VaultRef,
     accounts: Option<Arc<Accounts>>,
     counts: PayoutCounts,
     seen: watch::Sender<PayLook>,
+    looks: u32,
 }
 
 /// Reasons not to be ready, from what was last seen.
@@ -57,11 +64,14 @@ impl PayWatcher {
     pub(crate) async fn new(
         store: Arc<dyn Store>,
         ledgers: Vec<Arc<Ledger>>,
-        chain: ChainId,
+        vault: VaultRef,
     ) -> StoreResult<Self> {
-        let mut counts = PayoutCounts::new(store.clone());
-        let (seen, _) = watch::channel(look(&*store, &mut counts, &ledgers, chain).await?);
-        Ok(Self { store, ledgers, chain, accounts: None, counts, seen })
+        let counts = PayoutCounts::new(store.clone());
+        let (seen, _) = watch::channel(PayLook::default());
+        let mut watcher = Self { store, ledgers, vault, accounts: None, counts, seen, looks: 0 };
+        let first = watcher.look().await?;
+        watcher.seen.send_replace(first);
+        Ok(watcher)
     }
 
     /// Looks at these accounts of this process, too.
@@ -77,9 +87,8 @@ impl PayWatcher {
     /// Looks until told to stop. What cannot be read is told by others.
     pub(crate) async fn run(mut self, shutdown: CancellationToken) {
         while shutdown.run_until_cancelled(tokio::time::sleep(LOOK_INTERVAL)).await.is_some() {
-            match look(&*self.store, &mut self.counts, &self.ledgers, self.chain).await {
-                Ok(mut seen) => {
-                    seen.accounts = self.accounts.as_ref().map(|accounts| accounts.all()).unwrap_or_default();
+            match self.look().await {
+                Ok(seen) => {
                     metrics::tell(&seen);
                     self.seen.send_replace(seen);
                 }
@@ -87,19 +96,34 @@ impl PayWatcher {
             }
         }
     }
-}
 
-/// The accounts of the vault's chain: others are another configuration's.
-async fn look(
-    store: &dyn Store,
-    counts: &mut PayoutCounts,
-    ledgers: &[Arc<Ledger>],
-    chain: ChainId,
-) -> StoreResult<PayLook> {
-    let mut signers = store.list_signers().await?;
-    signers.retain(|signer| signer.chain == chain);
-    let tampered = ledgers.iter().flat_map(|ledger| tampered(ledger)).collect();
-    Ok(PayLook { payouts: counts.look().await?, signers, accounts: BTreeMap::new(), tampered })
+    /// The accounts of the vault's chain: others are another configuration's.
+    async fn look(&mut self) -> StoreResult<PayLook> {
+        let mut signers = self.store.list_signers().await?;
+        signers.retain(|signer| signer.chain == self.vault.chain);
+        let unattended = match self.looks % LOOKS_PER_COUNT {
+            0 => self.unattended().await?,
+            _ => self.seen.borrow().unattended.clone(),
+        };
+        self.looks = self.looks.wrapping_add(1);
+        Ok(PayLook {
+            payouts: self.counts.look().await?,
+            signers,
+            accounts: self.accounts.as_ref().map(|accounts| accounts.all()).unwrap_or_default(),
+            tampered: self.ledgers.iter().flat_map(|ledger| tampered(ledger)).collect(),
+            unattended,
+        })
+    }
+
+    async fn unattended(&self) -> StoreResult<Vec<Reason>> {
+        let found = unattended_vaults(&*self.store, self.vault).await?;
+        let reason = |found| Reason {
+            code: Code::VaultUnattended,
+            message: format!("{}; {}", unattended::message(found, self.vault), unattended::HINT),
+            subject: unattended::named(found.vault),
+        };
+        Ok(found.iter().take(MAX_SHOWN).map(reason).collect())
+    }
 }
 
 /// What a ledger has refused, the log before its rows.
@@ -138,6 +162,7 @@ impl Readiness for PayReadiness {
             .chain(seen.accounts.iter().filter_map(|(account, status)| short_of_gas(*account, status)))
             .chain(other_chain(&seen))
             .chain(seen.tampered.iter().cloned())
+            .chain(seen.unattended.iter().cloned())
             .collect()
     }
 }

@@ -7,6 +7,7 @@
 //! | [`risk_file`] | a `risk.json` |
 //! | [`options`] | everything that the engine wants to know |
 //! | [`keys`] | signers, opened |
+//! | [`known_chain`] | whether the endpoints serve the chain on which payouts were made |
 //! | [`log_key`] | whether the audit log's key is the right one |
 //! | [`paying`] | all of it together |
 //! | [`caller`] | who gives a command, and what they may |
@@ -14,12 +15,14 @@
 //! | [`session`] | a command's store, caller and desk |
 //! | [`health`], [`metrics`] | how it goes, for `/readyz` and in numbers |
 //! | [`movements`] | payouts as they move, in the log
+//! | [`unattended`] | payouts of a vault that no process pays from |
 //! | [`view`] | payouts as commands show them |
 
 pub(crate) mod caller;
 pub(crate) mod find;
 pub(crate) mod health;
 pub(crate) mod keys;
+pub(crate) mod known_chain;
 pub(crate) mod log_key;
 pub(crate) mod metrics;
 pub(crate) mod movements;
@@ -29,4 +32,5 @@ pub(crate) mod risk_file;
 pub(crate) mod rules;
 pub(crate) mod session;
 pub(crate) mod tokens;
+pub(crate) mod unattended;
 pub(crate) mod view;

@@ -37,6 +37,12 @@ pub(crate) fn section(config: &Config) -> Result<(&Pay, &Chain), Failure> {
     Ok((pay, chain))
 }
 
+/// The vault that `[pay]` names, where there is one.
+pub(crate) fn vault(config: &Config) -> Option<VaultRef> {
+    let (pay, chain) = section(config).ok()?;
+    Some(VaultRef { chain: chain.id, address: pay.vault.0 })
+}
+
 fn missing() -> Failure {
     Failure::coded(Code::PayMissing, "nothing is configured to be paid: there is no `[pay]`")
         .hint("name the chain, the vault and the signers in `[pay]`; docs/pay.md shows how")

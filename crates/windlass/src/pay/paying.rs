@@ -18,11 +18,12 @@ use windlass_engine::pay::ledger::Ledger;
 use windlass_engine::pay::options::PayOptions;
 use windlass_engine::pay::payer::{Payer, PayerParts};
 
-use super::{keys, options};
+use super::{keys, known_chain, options};
 use crate::collect::endpoints::Endpoints;
 use crate::collect::hurdle::Hurdle;
 use crate::collect::ledger::unnamed;
 use crate::collect::metered::Metered;
+use crate::compose::store::{self, Access};
 use crate::config::Config;
 use crate::failure::Failure;
 
@@ -121,6 +122,39 @@ impl Paying {
             self.check_decimals(token).await?;
         }
         Ok(())
+    }
+
+    /// The same for a command that has the database open: where the vault or a token is not as it should
+    /// be because the endpoints serve another chain than the one of the payouts, it says so.
+    pub(crate) async fn check_with(&self, ledger: &Ledger) -> Result<(), Failure> {
+        match self.check().await {
+            Err(Hurdle::Wrong(failure)) => Err(self.explain(failure, ledger).await),
+            checked => Ok(checked?),
+        }
+    }
+
+    /// The same for the start of a process, which opens the database only to find the reason.
+    pub(crate) async fn check_before_start(&self, config: &Config) -> Result<(), Hurdle> {
+        match self.check().await {
+            Err(Hurdle::Wrong(failure)) => {
+                // Without a database no payouts were made.
+                let Ok(store) = store::open(&config.database, Access::Look).await else {
+                    return Err(Hurdle::Wrong(failure));
+                };
+                let explained = self.explain(failure, &self.ledger(store.clone())).await;
+                store.close().await;
+                Err(Hurdle::Wrong(explained))
+            }
+            checked => checked,
+        }
+    }
+
+    async fn explain(&self, failure: Failure, ledger: &Ledger) -> Failure {
+        // The endpoints have said that they serve another id: there is nothing to add.
+        if failure.code == Some(Code::RpcWrongChain) {
+            return failure;
+        }
+        known_chain::explain(failure, &*self.chain, ledger, self.options.vault).await
     }
 
     /// Amounts are written in whole tokens: with other decimals than the token's own, all

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use windlass_core::code::Code;
 use windlass_core::payout::desk::{DeskError, PayoutDesk};
-use windlass_core::payout::partial_id::PartialId;
 use windlass_core::payout::request::PayoutId;
+use windlass_core::payout::state::PayoutState;
 use windlass_core::store::Store;
 use windlass_engine::pay::error::PayError;
 use windlass_engine::pay::ledger::Ledger;
 
 use super::caller::{Caller, Deed};
-use super::find;
+use super::find::{self, PayoutName};
+use super::known_chain;
 use super::log_key;
 use super::paying::Paying;
 use super::tokens::Tokens;
@@ -59,9 +60,9 @@ impl Session {
         }
     }
 
-    /// The one payout whose id this is, or a part of.
-    pub(crate) async fn payout_id(&self, id: PartialId) -> Result<PayoutId, Failure> {
-        find::payout_id(&*self.ledger, id).await
+    /// The one payout whose id, part of an id, or key this is.
+    pub(crate) async fn payout_id(&self, name: &PayoutName) -> Result<PayoutId, Failure> {
+        find::payout(&*self.ledger, name).await
     }
 }
 
@@ -71,8 +72,7 @@ impl From<PayError> for Failure {
             PayError::Store(error) => error.into(),
             PayError::Chain(error) => error.into(),
             PayError::Signer(_) => Self::coded(Code::SignerUnusable, error),
-            PayError::OtherChain(_) => Self::coded(Code::FinalityViolated, error)
-                .hint("correct `rpc`, or, if the chain was replaced on purpose, `windlass pay accept-chain`"),
+            PayError::OtherChain(_) => Self::coded(Code::FinalityViolated, error).hint(known_chain::HINT),
             PayError::Vault(_) => Self::coded(Code::VaultUnusable, error)
                 .hint("`windlass vault show` tells what stands at the vault's address"),
             PayError::Move(_) | PayError::Name(_) | PayError::Strange { .. } => Self::unexpected(error),
@@ -90,6 +90,9 @@ impl From<DeskError> for Failure {
             DeskError::NotFound(_) => "`windlass payout list` shows what there is",
             DeskError::OwnPayout => "somebody else has to: with another key",
             DeskError::KeyReused { .. } => "if both are meant, give the second a key of its own",
+            DeskError::NotPending(PayoutState::Failed | PayoutState::Rejected) => {
+                "`windlass payout retry <id>` asks for it again, as a payout of its own"
+            }
             DeskError::NotRejectable(_) => "`windlass vault cancel <id>` keeps the vault from paying it",
             DeskError::UnknownToken(_) => "tokens have sections of their own: `[pay.token.<symbol>]`",
             _ => "`windlass payout show <id>` tells where it stands",

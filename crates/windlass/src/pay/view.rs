@@ -4,11 +4,13 @@ use windlass_core::chain::{Address, U256};
 use windlass_core::money::{Amount, NATIVE_COIN, Token};
 use windlass_core::payout::gas::Wei;
 use windlass_core::payout::ledger::{Approval, Attempt, Intent, IntentState, Payout, fees_of};
+use windlass_core::payout::request::{PayoutId, VaultRef};
 use windlass_core::payout::risk::RiskVerdict;
 use windlass_core::payout::risk_report::{RiskReport, RuleCheck};
 use windlass_core::payout::store::Payouts;
 
 use super::tokens::Tokens;
+use super::unattended;
 use crate::failure::Failure;
 use crate::output::table::{self, Side};
 use crate::output::time;
@@ -25,6 +27,10 @@ pub(crate) struct PayoutView<'a> {
     pub(crate) transactions: Vec<TransactionView>,
     /// What the rules say of it, until it is signed.
     pub(crate) report: Option<RiskReport>,
+    /// The vault that `[pay]` names.
+    pub(crate) configured: VaultRef,
+    /// Whether some process pays from the payout's own vault, where that is another one.
+    pub(crate) is_attended: bool,
 }
 
 /// A transaction of a payout, with every signed form of it.
@@ -33,22 +39,18 @@ pub(crate) struct TransactionView {
     pub(crate) attempts: Vec<Attempt>,
 }
 
-impl<'a> PayoutView<'a> {
-    /// Reads everything that belongs to a payout.
-    pub(crate) async fn read(
+impl PayoutView<'_> {
+    /// Every transaction of a payout, with every signed form of it.
+    pub(crate) async fn transactions_of(
         ledger: &dyn Payouts,
-        tokens: &'a Tokens,
-        payout: Payout,
-        approvals_needed: u32,
-        report: Option<RiskReport>,
-    ) -> Result<Self, Failure> {
+        id: PayoutId,
+    ) -> Result<Vec<TransactionView>, Failure> {
         let mut transactions = Vec::new();
-        for intent in ledger.intents_of(payout.id).await? {
+        for intent in ledger.intents_of(id).await? {
             let attempts = ledger.attempts(intent.id).await?;
             transactions.push(TransactionView { intent, attempts });
         }
-        let approvals = ledger.approvals(&[payout.id]).await?;
-        Ok(Self { tokens, approvals, approvals_needed, transactions, report, payout })
+        Ok(transactions)
     }
 
     /// The same for a person.
@@ -74,6 +76,7 @@ impl<'a> PayoutView<'a> {
             lines.0.push_str(&rules(self.tokens, payout.request.token, report));
         }
         lines.maybe("reason", payout.reason.as_ref());
+        lines.maybe("vault", self.other_vault());
         if let Some(hold) = &payout.hold {
             let until = hold.until.map(|at| format!(", until {}", time::instant(at))).unwrap_or_default();
             lines.add("waits for", format_args!("{}{until}", hold.reason));
@@ -98,6 +101,21 @@ impl<'a> PayoutView<'a> {
         ];
         times.into_iter().for_each(|(name, at)| lines.maybe(name, at.map(time::instant)));
         lines.0
+    }
+
+    /// The payout's vault, where `[pay]` names another one, and what that means for the payout.
+    fn other_vault(&self) -> Option<String> {
+        let vault = self.payout.request.vault;
+        if vault == self.configured {
+            return None;
+        }
+        let (its, configured) = (unattended::named(vault), unattended::named(self.configured));
+        let consequence = match (unattended::is_waiting(&self.payout), self.is_attended) {
+            (false, _) => String::new(),
+            (true, true) => "; another process pays from it".to_owned(),
+            (true, false) => format!("; no process pays from it: {}", unattended::HINT),
+        };
+        Some(format!("{its}, and `[pay]` names {configured}{consequence}"))
     }
 }
 
@@ -188,8 +206,8 @@ fn short(payout: &Payout) -> String {
     id[id.len() - SHOWN_ID_DIGITS..].to_owned()
 }
 
-/// A table of payouts.
-pub(crate) fn list(tokens: &Tokens, payouts: &[Payout]) -> String {
+/// A table of payouts. `configured` is the vault that `[pay]` names, where there is one.
+pub(crate) fn list(tokens: &Tokens, configured: Option<VaultRef>, payouts: &[Payout]) -> String {
     if payouts.is_empty() {
         return "no payouts\n".to_owned();
     }
@@ -212,14 +230,18 @@ pub(crate) fn list(tokens: &Tokens, payouts: &[Payout]) -> String {
                 payout.request.to.to_string(),
                 payout.request.key.to_string(),
                 time::instant(payout.updated_at),
-                note(payout),
+                note(configured, payout),
             ]
         }),
     )
 }
 
 /// Why it is where it is, in a few words.
-fn note(payout: &Payout) -> String {
+fn note(configured: Option<VaultRef>, payout: &Payout) -> String {
+    let vault = payout.request.vault;
+    if configured.is_some_and(|configured| configured != vault) && unattended::is_waiting(payout) {
+        return format!("of vault {}, which `[pay]` does not name", unattended::named(vault));
+    }
     let hold = payout.hold.as_ref().map(|hold| &hold.reason);
     payout.reason.as_ref().or(hold).cloned().unwrap_or_else(|| "-".to_owned())
 }

@@ -214,10 +214,10 @@ async fn pay_watcher<'l>(
     store: &Arc<dyn Store>,
     ledgers: impl Iterator<Item = &'l Arc<Ledger>>,
 ) -> Result<Option<PayWatcher>, Failure> {
-    let Ok((_, chain)) = options::section(config) else { return Ok(None) };
+    let Some(vault) = options::vault(config) else { return Ok(None) };
     let mut ledgers: Vec<Arc<Ledger>> = ledgers.cloned().collect();
     ledgers.dedup_by(|one, other| Arc::ptr_eq(one, other));
-    Ok(Some(PayWatcher::new(store.clone(), ledgers, chain.id).await?))
+    Ok(Some(PayWatcher::new(store.clone(), ledgers, vault).await?))
 }
 
 async fn bind(

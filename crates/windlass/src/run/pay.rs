@@ -40,7 +40,7 @@ pub(super) async fn checked(options: &RunOptions) -> Result<Option<Paying>, Fail
         return Ok(None);
     }
     let paying = Paying::of(&options.config)?;
-    match paying.check().await {
+    match paying.check_before_start(&options.config).await {
         Ok(()) => {}
         // Its loops ask again until somebody answers; nothing is signed before that.
         Err(Hurdle::Silent(failure) | Hurdle::Passing { failure, .. }) => {

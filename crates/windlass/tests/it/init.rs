@@ -81,7 +81,8 @@ fn the_file_links_its_schema() {
     assert!(text.contains("windlass config schema > windlass.schema.json"), "{text}");
 }
 
-/// Without a flag, on a terminal: an endpoint, a contract and an event; wrong answers are asked again.
+/// Without a flag, on a terminal: an endpoint, a contract and an event. Each answer is checked at its own
+/// question, says what was found, and is asked for again where it is wrong.
 #[test]
 fn on_a_terminal_it_asks() {
     let folder = Folder::new();
@@ -89,22 +90,22 @@ fn on_a_terminal_it_asks() {
     let url = devnet.json()["http_url"].as_str().expect("a url").to_owned();
     let mut shown = Shown::start_with_input(&folder, &["init"]);
     shown.until(&["URL of an RPC endpoint"]);
+    shown.answer(&format!("http://{NOBODY}"));
+    shown.until(&["no:", "URL of an RPC endpoint"]);
     shown.answer(&url);
-    shown.until(&["address of a contract to collect"]);
+    shown.until(&["the endpoint serves chain 31337, `local`", "address of a contract to collect"]);
     shown.answer("0x12");
-    shown.until(&["no:"]);
+    shown.until(&["no:", "address of a contract to collect"]);
     shown.answer("0x00000000000000000000000000000000000000a1");
-    shown.until(&["event, as the contract declares it", "[Transfer(address indexed from"]);
-    shown.answer("");
-    // There is no such contract: it was looked up, and nothing is written.
-    shown.until(&["W0205"]);
-    assert_eq!(shown.end(), Some(1));
-    assert!(!folder.path().join("windlass.toml").exists());
-
-    let mut shown = Shown::start_with_input(&folder, &["init", "--rpc", &url]);
-    shown.until(&["address of a contract to collect"]);
+    shown.until(&["there is no contract at 0x", "address of a contract to collect"]);
     shown.answer("");
     shown.until(&["wrote windlass.toml"]);
     assert_eq!(shown.end(), Some(0));
     assert!(folder.read("windlass.toml").contains(&format!("rpc = [\"{url}\"]")));
+
+    // A flag that is wrong is said before any question.
+    let mut shown =
+        Shown::start_with_input(&folder, &["init", "--force", "--rpc", &format!("http://{NOBODY}")]);
+    shown.until(&["W02"]);
+    assert_eq!(shown.end(), Some(1));
 }

@@ -80,7 +80,10 @@ pub(super) async fn what_no_longer_waits_cannot_be_approved(kind: Kind) {
     let rejected = data(&paying, &reject).await["rejectPayoutRequest"].take();
     assert_eq!(rejected, json!({"riskReason": "no", "failedReason": null}));
     let approve = format!(r#"mutation {{ approvePayoutRequest(id: "{id}") {{ id }} }}"#);
-    assert_eq!(refused(&paying, &approve).await, "request not in PENDING_RISK status");
+    assert_eq!(
+        refused(&paying, &approve).await,
+        "request not in PENDING_RISK status: the payout is REJECTED, and a retry asks for it again"
+    );
     let retry = format!(
         r#"mutation {{ retryPayoutRequest(id: "{id}", idempotencyKey: "again") {{ retryOf idempotencyKey status }} }}"#
     );

@@ -106,7 +106,8 @@ impl Desk {
         let facts = self.facts(&[payout], now).await?;
         let verdict = facts.verdict(&self.options.rules, payout);
         if let RiskVerdict::Refused(reason) = verdict {
-            return Ok(payout.rejected(reason.to_string(), now)?);
+            let reason = self.options.refusal(reason, &payout.request, &facts.of(payout));
+            return Ok(payout.rejected(reason, now)?);
         }
         let held = facts.budgets_of(payout).map(|budget| budget.with(payout.request.amount));
         held.into_iter().for_each(|budget| page.budget(budget));

@@ -46,14 +46,18 @@ impl Facts {
 
     /// Whether a payout may be made, with what the day holds besides it.
     pub(super) fn verdict(&self, rules: &RiskRules, payout: &Payout) -> RiskVerdict {
+        rules.check(&candidate(payout), &self.of(payout))
+    }
+
+    /// What the rules are asked by for one payout.
+    pub(super) fn of(&self, payout: &Payout) -> RiskFacts {
         let [day, recipient] = self.budgets_of(payout);
-        let facts = RiskFacts {
+        RiskFacts {
             now: self.now,
             day_total: day.total,
             recipient_total: recipient.total,
             is_known_recipient: self.known.contains(&payout.request.to),
-        };
-        rules.check(&candidate(payout), &facts)
+        }
     }
 }
 

@@ -56,6 +56,10 @@ impl Payouts for Ledger {
         self.store.count_payouts().await
     }
 
+    async fn count_waiting(&self) -> StoreResult<Vec<(VaultRef, u64)>> {
+        self.store.count_waiting().await
+    }
+
     /// One that was refused makes nobody known.
     async fn paid_to(&self, vault: VaultRef, to: &[Address]) -> StoreResult<Vec<Payout>> {
         Ok(self.read(nothing, || self.store.paid_to(vault, to)).await?.rows)

@@ -6,7 +6,7 @@ use windlass_core::chain::{Address, B256, U256};
 use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::ledger::{Budget, BudgetKey, Inclusion, OpenTotalLimit, Payout};
 use windlass_core::payout::request::PayoutId;
-use windlass_core::payout::risk::{RiskFacts, RiskReason, RiskVerdict};
+use windlass_core::payout::risk::{RiskFacts, RiskVerdict};
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::{MAX_PAYOUT_PAGE, Payouts};
 use windlass_core::payout::vault::answer::{VaultRecord, VaultStatus};
@@ -254,27 +254,14 @@ impl Submitter {
                 Ok(Some(Fate::Wait { reason, until: Some(until) }))
             }
             RiskVerdict::Refused(reason) if reason.passes_with_the_day() => {
-                let reason = self.over_limit(reason, payout, &facts);
+                let reason = self.payer.options.refusal(reason, &payout.request, &facts);
                 Ok(Some(Fate::Wait { reason, until: Some(today.next().start()) }))
             }
-            RiskVerdict::Refused(reason) => Ok(Some(Fate::End { reason: reason.to_string() })),
-        }
-    }
-
-    /// Why the day has no room for a payout, with figures.
-    fn over_limit(&self, reason: RiskReason, payout: &Payout, facts: &RiskFacts) -> String {
-        let (options, request) = (&self.payer.options, &payout.request);
-        let shown = |units| options.shown(request.token, units);
-        let rules = &options.rules;
-        let (limit, used) = match reason {
-            RiskReason::RecipientDailyTotal => {
-                (rules.recipient_limit(request.token, request.to), facts.recipient_total)
+            RiskVerdict::Refused(reason) => {
+                let reason = self.payer.options.refusal(reason, &payout.request, &facts);
+                Ok(Some(Fate::End { reason }))
             }
-            _ => (rules.limits_of(request.token).max_daily_total, facts.day_total),
-        };
-        let Some(limit) = limit else { return reason.to_string() };
-        let (used, limit, amount) = (shown(used), shown(limit), shown(request.amount));
-        format!("{reason}: {used} of {limit} are paid or reserved today, and this payout takes {amount}")
+        }
     }
 
     /// Gives back what was held for a payout that will not be made.

@@ -77,12 +77,9 @@ impl Submitter {
         for group in groups {
             // What was in a batch that was reverted goes alone from now on.
             let is_again = |item: &Item| item.taken.payout.state == PayoutState::Submitted;
-            let (again, mut group): (Vec<Item>, Vec<Item>) = group.into_iter().partition(is_again);
+            let (again, group): (Vec<Item>, Vec<Item>) = group.into_iter().partition(is_again);
             parts.extend(again.into_iter().map(|item| vec![item]));
-            while !group.is_empty() {
-                let behind = group.split_off(group.len().min(options.batch_size()));
-                parts.push(std::mem::replace(&mut group, behind));
-            }
+            parts.extend(parts_of(group, options.batch_size()));
         }
         let room = usize::try_from(room).unwrap_or(usize::MAX);
         for item in parts.drain(room.min(parts.len())..).flatten() {
@@ -291,4 +288,34 @@ fn submitted(
 /// A fifth more than was estimated: a recipient's first token may come in between.
 const fn with_margin(gas: u64) -> u64 {
     gas.saturating_add(gas / 5).saturating_add(25_000)
+}
+
+/// The items in their order, so many in each part. Each part holds memory for its own items alone: what
+/// `Vec::split_off` leaves behind keeps room for all that followed, which is quadratic in the payouts.
+fn parts_of<T>(items: Vec<T>, size: usize) -> Vec<Vec<T>> {
+    let size = size.max(1);
+    let mut parts = Vec::with_capacity(items.len().div_ceil(size));
+    let mut items = items.into_iter();
+    while items.len() > 0 {
+        let mut part = Vec::with_capacity(size.min(items.len()));
+        part.extend(items.by_ref().take(size));
+        parts.push(part);
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_hold_memory_for_their_own_items_alone() {
+        for (size, count) in [(1, 1_000), (200, 5), (300, 4), (0, 1_000)] {
+            let parts = parts_of((0..1_000_u64).collect(), size);
+            assert_eq!(parts.len(), count);
+            assert_eq!(parts.concat(), (0..1_000).collect::<Vec<_>>());
+            assert_eq!(parts.iter().map(Vec::capacity).sum::<usize>(), 1_000, "{size}");
+        }
+        assert!(parts_of(Vec::<u8>::new(), 3).is_empty());
+    }
 }

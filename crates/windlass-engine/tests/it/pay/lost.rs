@@ -4,23 +4,31 @@
 use std::sync::Arc;
 
 use alloy_primitives::U256;
+use async_trait::async_trait;
+use tokio::sync::Mutex;
+use windlass_core::commit::Commit;
+use windlass_core::error::StoreResult;
 use windlass_core::payout::ledger::IntentState;
+use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::state::PayoutState;
 use windlass_devnet::chain::ReorgOptions;
 use windlass_engine::pay::ledger_check::LedgerCheck;
+use windlass_engine::pay::payer::Payer;
 use windlass_engine::pay::reconcile::recheck::{Recheck, Rechecked};
 use windlass_engine::pay::resend::ResendError;
 use windlass_engine::pay::submit::Submitted;
+use windlass_testkit::hooked::{HookedStore, StoreHook};
 
+use super::direct::Calm;
 use super::world::{FINALITY, Process, World};
 use crate::database::Kind;
 
 /// A world with a payment that is final, in a token.
-async fn paid(kind: Kind) -> (World, Process, windlass_core::payout::request::PayoutId) {
+async fn paid(kind: Kind) -> (World, Process, PayoutId) {
     paid_in(World::new(kind, |_| {}).await).await
 }
 
-async fn paid_in(world: World) -> (World, Process, windlass_core::payout::request::PayoutId) {
+async fn paid_in(world: World) -> (World, Process, PayoutId) {
     let id = world.approved("invoice-1", 25).await;
     let mut process = world.process("one");
     world.drive(&mut process, 40).await;
@@ -29,7 +37,7 @@ async fn paid_in(world: World) -> (World, Process, windlass_core::payout::reques
 }
 
 /// The block of the payment and all above it are replaced.
-async fn replace(world: &World, id: windlass_core::payout::request::PayoutId, return_to_pool: bool) {
+async fn replace(world: &World, id: PayoutId, return_to_pool: bool) {
     let at = world.payout(id).await.inclusion.expect("a block").block.number;
     let depth = world.chain.head().number() - at + 1;
     let reorg =
@@ -94,6 +102,59 @@ async fn a_final_payment_of_the_coin_that_is_gone_is_sent_again() {
 #[tokio::test]
 async fn a_final_payment_on_postgres_that_is_gone_is_sent_again() {
     a_final_payment_that_is_gone_is_named_and_sent_again(World::new(Kind::Postgres, |_| {}).await).await;
+}
+
+/// Another process sends the same payment again right before a commit.
+struct ResendFirst(Mutex<Option<(Arc<Payer>, PayoutId)>>);
+
+#[async_trait]
+impl StoreHook for ResendFirst {
+    async fn before(&self, _: &'static str) -> StoreResult<()> {
+        Ok(())
+    }
+
+    async fn after(&self, _: &'static str) -> StoreResult<()> {
+        Ok(())
+    }
+
+    async fn committing(&self, commit: Commit) -> StoreResult<Commit> {
+        if let Some((other, id)) = self.0.lock().await.take() {
+            other.resend(id).await.expect("sent again");
+        }
+        Ok(commit)
+    }
+}
+
+/// Of two that send a payment again at once one does, and the other is told so.
+async fn of_two_resends_at_once_one_wins(kind: Kind) {
+    let (world, mut process, id) = paid(kind).await;
+    replace(&world, id, false).await;
+    let mut recheck = Recheck::new(process.payer.clone());
+    for _ in 0..2 {
+        recheck.step().await.expect("looked");
+    }
+    let hook = ResendFirst(Mutex::new(Some((process.payer.clone(), id))));
+    let store = Arc::new(HookedStore::new(world.store.clone(), Arc::new(hook)));
+    let second = world.process_of("two", store, Arc::new(Calm), 1);
+    let refused = second.payer.resend(id).await.expect_err("the first process has done it");
+    assert!(matches!(refused, ResendError::AlreadyResent(refused) if refused == id), "{refused}");
+    assert_eq!(world.payout(id).await.state, PayoutState::Submitted);
+    assert_eq!(world.entries("payout.resent").await.len(), 1);
+    world.resume(world.chain.accounts()[1].address()).await.expect("resumed");
+    world.clock.advance_ms(61_000);
+    world.drive(&mut process, 40).await;
+    world.agrees().await;
+    world.log_is_whole().await;
+}
+
+#[tokio::test]
+async fn of_two_resends_at_once_one_wins_on_sqlite() {
+    of_two_resends_at_once_one_wins(Kind::Sqlite).await;
+}
+
+#[tokio::test]
+async fn of_two_resends_at_once_one_wins_on_postgres() {
+    of_two_resends_at_once_one_wins(Kind::Postgres).await;
 }
 
 /// The payment came back by itself, in another block: nothing is sent again.

@@ -28,5 +28,6 @@ mod survive;
 mod tampering;
 mod tricks;
 mod trouble;
+mod unattended;
 mod worker;
 mod world;

@@ -150,10 +150,8 @@ async fn midnight_moves_the_reservation_or_the_payout_waits() {
     let third = desk.create(&[world.request("invoice-3", 1)], "asker").await;
     let third = third.expect("asked")[0].payout.id;
     let refused = desk.approve(third, "boss").await.expect("decided").payout;
-    assert_eq!(
-        (refused.state, refused.reason.as_deref()),
-        (PayoutState::Rejected, Some("maxDailyTotal exceeded"))
-    );
+    assert_eq!(refused.state, PayoutState::Rejected);
+    assert!(refused.reason.is_some_and(|reason| reason.starts_with("maxDailyTotal exceeded: ")));
     // Nothing is signed before midnight; afterwards today's budget has to hold them.
     world.clock.set_ms(midnight + 1_000);
     let fourth = world.approved("invoice-4", 50).await;

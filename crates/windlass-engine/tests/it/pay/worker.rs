@@ -129,9 +129,18 @@ async fn what_the_rules_refuse_is_rejected_without_a_word_to_the_chain() {
     let desk = world.desk();
     assert_eq!(world.request("denied", 5).to, denied);
     let refused = [
-        ("too-much", 51, "maxPerRequest exceeded"),
+        (
+            "too-much",
+            51,
+            "maxPerRequest exceeded: a payout may take 0.00005 DUSD at most, and this payout takes 0.000051 DUSD",
+        ),
         ("denied", 5, "recipient is denylisted"),
-        ("over-the-day", 11, "maxDailyTotal exceeded"),
+        (
+            "over-the-day",
+            11,
+            "maxDailyTotal exceeded: 0.00005 DUSD of 0.00006 DUSD are paid or reserved today, 0.00001 DUSD are \
+             left, and this payout takes 0.000011 DUSD",
+        ),
     ];
     for (key, amount, reason) in refused {
         let created = desk.create(&[world.request(key, amount)], "asker").await.expect("asked");
@@ -159,7 +168,13 @@ async fn what_the_rules_refuse_by_now_is_not_signed() {
     let done = world.process("one").submitters[0].step().await.expect("stepped");
     assert_eq!(done, Submitted::Worked { transactions: 0, payouts: 0, held: 0, ended: 2 });
     let reasons = [world.payout(large).await.reason, world.payout(denied).await.reason];
-    assert_eq!(reasons.map(Option::unwrap_or_default), ["maxPerRequest exceeded", "recipient is denylisted"]);
+    assert_eq!(
+        reasons.map(Option::unwrap_or_default),
+        [
+            "maxPerRequest exceeded: a payout may take 0.00005 DUSD at most, and this payout takes 0.000051 DUSD",
+            "recipient is denylisted",
+        ]
+    );
     assert_eq!(states(&world, &[large, denied]).await, [PayoutState::Rejected; 2]);
     assert_eq!(was_sent(&world), 0);
     world.agrees().await;

@@ -21,9 +21,13 @@ use crate::failure::Failure;
 use crate::output;
 use crate::pay::options;
 
+/// What is left to do once the log goes on.
+const NEXT: &str =
+    "make revocations, rejections and approvals again that were lost, then start the processes that pay";
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Yes: a backup was restored, and what it lost was looked at
+    /// Skip the confirmation: a backup was restored on purpose, and nothing that pays is running
     #[arg(long)]
     yes: bool,
     /// Print JSON
@@ -65,8 +69,8 @@ async fn accept(
         let was = kept.map_or(0, |kept| kept.seq);
         let message = format!("the log ends at entry {}, and {was} entries were written", head.seq);
         return Err(Failure::coded(Code::AuditBroken, message).hint(
-            "revocations, rejections and approvals among those that are gone have to be made again; \
-             nothing is paid twice, for the vault refuses it. If that is done: --yes",
+            "stop every process that pays or serves the API, then --yes; after it, make the revocations, rejections \
+             and approvals again that are gone, before any process pays. Nothing is paid twice: the vault refuses it",
         ));
     }
     // By the log as it is now: what the file names besides is what is to be given up.
@@ -86,7 +90,7 @@ async fn accept(
         return Ok(output::json(&json!({"head": head, "was": kept, "lost": lost}))?);
     }
     Ok(output::print(&format!(
-        "the log goes on from entry {}; {lost} entries are gone for good\n",
+        "the log goes on from entry {}; {lost} entries are gone for good\nnext: {NEXT}\n",
         head.seq
     ))?)
 }

@@ -14,7 +14,7 @@ use crate::pay::session::Session;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The row, as the list of refused rows names it; without one, list them
+    /// The row, as the list of refused rows and `audit-log verify` name it, such as `key:alice`; without one, list them
     #[arg(value_parser = row)]
     row: Option<RowId>,
     /// Skip the confirmation
@@ -37,7 +37,7 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let done = async {
         let repairer = Repairer::new(session.ledger.clone(), &session.actor).map_err(unnamed)?;
         match &args.row {
-            None => list(&args, &repairer).await,
+            None => list(&args, &repairer, &RepairCommand::new(global)).await,
             Some(row) => repair(&args, &repairer, row).await,
         }
     };
@@ -46,7 +46,37 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     done
 }
 
-async fn list(args: &Args, repairer: &Repairer) -> Result<(), Failure> {
+/// The command that puts a refused row right, as it can be pasted into a shell.
+pub(super) struct RepairCommand {
+    /// With the configuration file that was named, if one was.
+    prefix: String,
+}
+
+impl RepairCommand {
+    pub(super) fn new(global: &Global) -> Self {
+        let config = global.file().map(|path| format!(" --config {}", quoted(&path.display().to_string())));
+        Self { prefix: format!("windlass{}", config.unwrap_or_default()) }
+    }
+
+    /// The command for one row. The known blocks of a chain are learned again, not made anew.
+    pub(super) fn of(&self, row: &RowId) -> String {
+        if matches!(row, RowId::ChainIdentity(_)) {
+            return format!("{} pay accept-chain --yes", self.prefix);
+        }
+        format!("{} audit-log repair {} --yes", self.prefix, quoted(&row.key()))
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@%+,=".contains(&byte);
+    if !word.is_empty() && word.bytes().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+async fn list(args: &Args, repairer: &Repairer, repairs: &RepairCommand) -> Result<(), Failure> {
     let refused = repairer.refused().await.map_err(failed)?;
     if args.json {
         return Ok(output::json(&refused.iter().map(shown).collect::<Vec<_>>())?);
@@ -55,10 +85,12 @@ async fn list(args: &Args, repairer: &Repairer) -> Result<(), Failure> {
         return Ok(output::print("every row is what the audit log says\n")?);
     }
     for forgery in &refused {
-        output::print(&format!("{}\n  {forgery}\n", forgery.row.key()))?;
+        let (row, command) = (forgery.row.key(), repairs.of(&forgery.row));
+        output::print(&format!("{row}\n  {forgery}\n  {command}\n"))?;
     }
     output::note(
-        "put them right from a backup if there is one; otherwise `windlass audit-log repair ROW`, payouts first",
+        "put them right from a backup if there is one; otherwise let an admin run the command below each row, \
+         payouts first; without --yes it says what it would do",
     );
     Ok(())
 }
@@ -111,5 +143,23 @@ fn failed(error: RepairError) -> Failure {
         error => {
             Failure::coded(Code::RowForged, error).hint("`windlass explain W0612` says what else can be done")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_core::chain::{Address, ChainId};
+    use windlass_core::payout::request::VaultRef;
+
+    use super::*;
+
+    #[test]
+    fn a_command_can_be_pasted_into_a_shell() {
+        let repairs = RepairCommand { prefix: "windlass".to_owned() };
+        let of = |name: &str| repairs.of(&RowId::ApiKey(name.to_owned()));
+        assert_eq!(of("alice"), "windlass audit-log repair key:alice --yes");
+        assert_eq!(of("it's; rm -rf $HOME"), r"windlass audit-log repair 'key:it'\''s; rm -rf $HOME' --yes");
+        let vault = VaultRef { chain: ChainId::new(1).expect("an id"), address: Address::ZERO };
+        assert_eq!(repairs.of(&RowId::ChainIdentity(vault)), "windlass pay accept-chain --yes");
     }
 }

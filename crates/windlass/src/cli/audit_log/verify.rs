@@ -11,6 +11,7 @@ use windlass_core::store::Store;
 use windlass_engine::pay::audit_check;
 use windlass_engine::pay::head_file::HeadFile;
 
+use super::repair::RepairCommand;
 use crate::cli::global::Global;
 use crate::compose::store::{self, Access};
 use crate::failure::Failure;
@@ -50,7 +51,8 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let key = options::audit_key(&loaded.config)?;
     let kept = options::head_file(&loaded.config, &key);
     let store = store::open(&loaded.config.database, Access::Look).await?;
-    let verified = verify(&args, &store, &key, kept.as_ref()).await;
+    let repairs = RepairCommand::new(global);
+    let verified = verify(&args, &store, (&key, kept.as_ref()), &repairs).await;
     store.close().await;
     verified
 }
@@ -58,8 +60,8 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
 async fn verify(
     args: &Args,
     store: &Arc<dyn Store>,
-    key: &AuditKey,
-    file: Option<&HeadFile>,
+    (key, file): (&AuditKey, Option<&HeadFile>),
+    repairs: &RepairCommand,
 ) -> Result<(), Failure> {
     let kept = match (args.head, file) {
         (Some(head), _) => Some(head.0),
@@ -78,10 +80,12 @@ async fn verify(
     let head = named.head;
     let compared = audit_check::compare(store, key, named).await?;
     let differing: Vec<String> = compared.forgeries.iter().map(ToString::to_string).collect();
+    let commands: Vec<String> = compared.forgeries.iter().map(|forgery| repairs.of(&forgery.row)).collect();
     if args.json {
         let is_whole = differing.is_empty();
         output::json(&json!({
             "is_whole": is_whole, "entries": head.seq, "head": head, "compared": compared.rows, "rows": differing,
+            "repairs": commands,
         }))?;
     } else {
         let (entries, rows) = (human::count(head.seq.unsigned_abs()), human::count(compared.rows));
@@ -89,7 +93,10 @@ async fn verify(
             "{entries} entries, each as it was written; {rows} rows compared with them; the head is {}:{}\n",
             head.seq, head.mac
         ))?;
-        differing.iter().take(MAX_SHOWN).try_for_each(|line| output::print(&format!("  {line}\n")))?;
+        let shown = differing.iter().zip(&commands).take(MAX_SHOWN);
+        for (row, command) in shown {
+            output::print(&format!("  {row}\n    {command}\n"))?;
+        }
         if kept.is_none() {
             output::note(
                 "that nothing was cut off at the end shows only against a head that was kept elsewhere: --head",
@@ -101,7 +108,7 @@ async fn verify(
         count => {
             let message = format!("{count} rows are not what the audit log says");
             Err(Failure::coded(Code::RowForged, message)
-                .hint("somebody else has written to the database: put the rows back from a backup, or see `windlass audit-log repair`"))
+                .hint("somebody else has written to the database: put the rows back from a backup, or let an admin run the command below each row, payouts first"))
         }
     }
 }

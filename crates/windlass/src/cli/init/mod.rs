@@ -76,7 +76,7 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
         return Err(unwritable(&path, &ErrorKind::AlreadyExists.into()));
     }
     let args = match Prompt::open() {
-        Some(prompt) if !args.from_env => questions::ask(args, prompt)?,
+        Some(prompt) if !args.from_env => questions::ask(args, prompt, (global, &path)).await?,
         _ => args,
     };
     let written = compose(args, global, &path).await?;

@@ -45,7 +45,7 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
 }
 
 async fn accept(args: &Args, session: &Session) -> Result<AcceptedChain, Failure> {
-    session.paying.check().await?;
+    session.paying.check_with(&session.ledger).await?;
     let owner = Owner::new(session.actor.clone()).map_err(unnamed)?;
     let payer = session.paying.auditor(session.ledger.clone(), owner)?;
     if args.dry_run {

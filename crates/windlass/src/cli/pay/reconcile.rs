@@ -53,7 +53,7 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
 }
 
 async fn reconcile(session: &Session, is_whole: bool) -> Result<Reconciled, Failure> {
-    session.paying.check().await?;
+    session.paying.check_with(&session.ledger).await?;
     let owner = Owner::new(session.actor.clone()).map_err(unnamed)?;
     let auditor = session.paying.auditor(session.ledger.clone(), owner)?;
     Ok(auditor.reconcile(is_whole).await?)

@@ -3,7 +3,6 @@
 use serde::Serialize;
 use windlass_api::payout_json::ApprovedBody;
 use windlass_core::payout::desk::{Approved, Prospect};
-use windlass_core::payout::partial_id::PartialId;
 use windlass_core::payout::risk::{RiskReason, RiskVerdict};
 use windlass_core::payout::state::PayoutState;
 
@@ -12,15 +11,16 @@ use crate::failure::Failure;
 use crate::output;
 use crate::output::exit::Exit;
 use crate::pay::caller::Deed;
+use crate::pay::find::PayoutName;
 use crate::pay::session::Session;
 use crate::pay::tokens::Tokens;
 use crate::pay::view;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Ids of payouts, or their first 8 or last 6 digits or more
+    /// Ids of payouts, their first 8 or last 6 digits or more, or their keys
     #[arg(required = true)]
-    ids: Vec<PartialId>,
+    ids: Vec<PayoutName>,
     /// Show what would be approved, and approve nothing
     #[arg(long)]
     dry_run: bool,
@@ -89,7 +89,7 @@ fn would_be_refused(answer: &Answer) -> Option<RiskReason> {
 async fn approve(args: &Args, session: &Session) -> (Vec<Answer>, Option<Failure>) {
     let mut answers = Vec::with_capacity(args.ids.len());
     for id in &args.ids {
-        match one(*id, session, args.dry_run).await {
+        match one(id, session, args.dry_run).await {
             Ok(answer) => answers.push(answer),
             Err(failure) => {
                 let message = format!("payout {id}: {}", failure.message);
@@ -100,7 +100,7 @@ async fn approve(args: &Args, session: &Session) -> (Vec<Answer>, Option<Failure
     (answers, None)
 }
 
-async fn one(id: PartialId, session: &Session, is_dry_run: bool) -> Result<Answer, Failure> {
+async fn one(id: &PayoutName, session: &Session, is_dry_run: bool) -> Result<Answer, Failure> {
     let id = session.payout_id(id).await?;
     if !is_dry_run {
         return Ok(session.desk.approve(id, &session.actor).await?);

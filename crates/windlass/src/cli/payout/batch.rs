@@ -21,6 +21,8 @@ use crate::pay::tokens::Tokens;
 const MAX_FILE_BYTES: u64 = 8 << 20;
 /// Nobody reads more problems at a time than these.
 const MAX_SHOWN: usize = 50;
+/// How a file in UTF-8 may begin.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One line of the file. What is left empty was not given.
 #[derive(Debug, serde::Deserialize)]
@@ -98,6 +100,8 @@ pub(super) fn read(path: &Path, tokens: &Tokens, vault: VaultRef) -> Result<Vec<
 
 /// The requests, and what is wrong with lines.
 fn parse(text: &[u8], tokens: &Tokens, vault: VaultRef) -> Result<(Vec<NewPayout>, Vec<String>), String> {
+    // A spreadsheet may begin its file with a mark of its encoding, which belongs to no name.
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text);
     let names = reader.headers().map_err(|error| error.to_string())?.clone();
     for wanted in ["key", "to", "amount"] {
@@ -107,10 +111,11 @@ fn parse(text: &[u8], tokens: &Tokens, vault: VaultRef) -> Result<(Vec<NewPayout
     }
     let (mut requests, mut problems, mut keys) = (Vec::new(), Vec::new(), BTreeMap::new());
     for record in reader.records() {
-        let line = match &record {
-            Ok(record) => record.position().map_or(0, csv::Position::line),
-            Err(error) => error.position().map_or(0, csv::Position::line),
+        let position = match &record {
+            Ok(record) => record.position(),
+            Err(error) => error.position(),
         };
+        let line = line_at(text, position.map_or(0, csv::Position::byte));
         let read = record.and_then(|record| record.deserialize::<Line>(Some(&names)));
         let read = read.map_err(|error| plain(&error)).and_then(|row| payout(&row, tokens, vault));
         match read {
@@ -131,6 +136,19 @@ fn parse(text: &[u8], tokens: &Tokens, vault: VaultRef) -> Result<(Vec<NewPayout
         return Err("it has no payouts".to_owned());
     }
     Ok((requests, problems))
+}
+
+/// The line of a record that begins at this byte or after the line ends there, counted as an editor
+/// does: the reader's own count is one behind where lines end with CRLF.
+fn line_at(text: &[u8], byte: u64) -> usize {
+    let start = usize::try_from(byte).unwrap_or(usize::MAX).min(text.len());
+    let is_end = |byte: &u8| matches!(byte, b'\r' | b'\n');
+    let start = start + text[start..].iter().take_while(|byte| is_end(byte)).count();
+    let before = &text[..start];
+    let feeds = before.iter().filter(|byte| **byte == b'\n').count();
+    let lone_returns =
+        before.iter().enumerate().filter(|(at, byte)| **byte == b'\r' && before.get(at + 1) != Some(&b'\n'));
+    1 + feeds + lone_returns.count()
 }
 
 /// What is wrong with a record, without the place, which is told already.

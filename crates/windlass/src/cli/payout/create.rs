@@ -113,7 +113,7 @@ pub(in crate::cli) fn amount(tokens: &Tokens, text: &str, token: Option<&str>) -
     let Some(token) = token.map(|token| tokens.named(token)).transpose()? else {
         return match tokens.amount(text)? {
             Written::Of(amount) => Ok(amount),
-            Written::Units(_) => Err(format!("`{text}` names no token: write `{text} USDC`, say")),
+            Written::Units(_) => Err(format!("`{text}` names no token: write `{text} USDC`, or add --token")),
         };
     };
     match tokens.amount(text) {

@@ -1,16 +1,19 @@
 //! Which payouts: the filters that listing and exporting have in common.
 
-use windlass_core::chain::Address;
+use windlass_core::chain::{Address, U256};
+use windlass_core::money::Amount;
 use windlass_core::payout::memo::Reference;
 use windlass_core::payout::request::{IdempotencyKey, PayoutId};
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::PayoutQuery;
 use windlass_core::time::Timestamp;
 
+use super::create::amount;
 use crate::config::address::parse_address;
 use crate::export::bound::Bound;
 use crate::failure::Failure;
-use crate::pay::tokens::{Tokens, Written};
+use crate::output;
+use crate::pay::tokens::Tokens;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Filter {
@@ -23,9 +26,12 @@ pub(super) struct Filter {
     /// Only payouts of this token: its symbol or its address
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
-    /// Only payouts of exactly this amount, such as "12.5 USDC"
+    /// Only payouts of exactly this amount: "12.5 USDC", or 12.5 with --token
     #[arg(long)]
     amount: Option<String>,
+    /// Only payouts of exactly this many base units, of whatever token
+    #[arg(long, value_name = "UNITS", conflicts_with = "amount", value_parser = base_units)]
+    amount_base_units: Option<U256>,
     /// Only the payout with this idempotency key
     #[arg(long, value_parser = key)]
     key: Option<IdempotencyKey>,
@@ -43,6 +49,12 @@ pub(super) struct Filter {
 fn state(text: &str) -> Result<PayoutState, String> {
     let known = || PayoutState::ALL.map(|state| state.as_str().to_lowercase()).join(", ");
     text.to_uppercase().parse().map_err(|_| format!("known are {}", known()))
+}
+
+fn base_units(text: &str) -> Result<U256, String> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let units = is_number.then(|| U256::from_str_radix(text, 10).ok()).flatten();
+    units.ok_or_else(|| "a whole number of base units is wanted".to_owned())
 }
 
 fn key(text: &str) -> Result<IdempotencyKey, String> {
@@ -65,15 +77,15 @@ fn instant(text: &str) -> Result<Timestamp, String> {
 impl Filter {
     /// The question, without its order and its page.
     pub(super) fn query(&self, tokens: &Tokens) -> Result<PayoutQuery, Failure> {
-        let mut token = self.token.as_deref().map(|text| contract(tokens, text)).transpose()?;
-        let amount = match self.amount.as_deref().map(|text| tokens.amount(text)).transpose() {
-            Ok(None) => None,
-            Ok(Some(Written::Units(units))) => Some(units),
-            Ok(Some(Written::Of(amount))) => {
-                token = token.or(Some(amount.token.address()));
-                Some(amount.units)
+        let (token, amount) = match self.amount.as_deref() {
+            Some(text) => {
+                let amount = self.whole_tokens(tokens, text)?;
+                (Some(amount.token.address()), Some(amount.units))
             }
-            Err(message) => return Err(Failure::usage(message)),
+            None => {
+                let token = self.token.as_deref().map(|text| contract(tokens, text)).transpose()?;
+                (token, self.amount_base_units)
+            }
         };
         Ok(PayoutQuery {
             state: self.state,
@@ -86,6 +98,21 @@ impl Filter {
             before: self.until.map(PayoutId::first_at),
             ..PayoutQuery::default()
         })
+    }
+}
+
+impl Filter {
+    /// An amount in whole tokens: of the token that it names, or of `--token`.
+    fn whole_tokens(&self, tokens: &Tokens, text: &str) -> Result<Amount, Failure> {
+        let amount = amount(tokens, text, self.token.as_deref()).map_err(|message| {
+            Failure::usage(message).hint(
+                "an amount is written \"12.5 USDC\", or 12.5 with --token; base units go to --amount-base-units",
+            )
+        })?;
+        if text.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+            output::note(&format!("--amount {} is read as {amount}", text.trim()));
+        }
+        Ok(amount)
     }
 }
 

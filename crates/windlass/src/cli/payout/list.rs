@@ -1,16 +1,21 @@
 //! `windlass payout list`
 
 use windlass_api::payout_json::PayoutsBody;
+use windlass_core::code::Code;
 use windlass_core::payout::partial_id::PartialId;
+use windlass_core::payout::request::VaultRef;
 use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery};
+use windlass_core::store::Store;
+use windlass_engine::pay::unattended::unattended_vaults;
 
 use super::filter::Filter;
 use crate::cli::global::Global;
 use crate::compose::store::{self, Access};
 use crate::failure::Failure;
 use crate::output;
+use crate::output::style::{self, paint};
 use crate::pay::tokens::Tokens;
-use crate::pay::{find, options, view};
+use crate::pay::{find, options, unattended, view};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -42,12 +47,16 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
             None => None,
         };
         let query = PayoutQuery { after, newest_first: !args.oldest_first, limit: args.limit, ..query };
+        let configured = options::vault(&loaded.config);
+        if let Some(configured) = configured {
+            note_unattended(&*store, configured).await?;
+        }
         if args.json {
             let page = PayoutsBody::read(&*ledger, tokens.all(), query).await?;
             return Ok::<_, Failure>(output::json(&page)?);
         }
         let payouts = ledger.list_payouts(&query).await?;
-        output::print(&view::list(&tokens, &payouts))?;
+        output::print(&view::list(&tokens, configured, &payouts))?;
         if let Some(last) = payouts.last().filter(|_| payouts.len() as u64 == u64::from(args.limit)) {
             output::note(&format!("there may be more: --after {}", last.id));
         }
@@ -56,4 +65,15 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let listed = listed.await;
     store.close().await;
     listed
+}
+
+/// Says which vaults have payouts that wait while no process pays from them.
+async fn note_unattended(store: &dyn Store, configured: VaultRef) -> Result<(), Failure> {
+    for found in unattended_vaults(store, configured).await? {
+        let (label, code) = (paint(style::WARNING, "warning"), Code::VaultUnattended);
+        let message = unattended::message(&found, configured);
+        let hint = paint(style::GOOD, "hint:");
+        output::note(&format!("{label}[{code}]: {message}\n{hint} {}", unattended::HINT));
+    }
+    Ok(())
 }

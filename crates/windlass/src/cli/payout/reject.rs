@@ -3,19 +3,19 @@
 use windlass_api::payout_json::PayoutBody;
 use windlass_core::payout::desk::Reason;
 use windlass_core::payout::ledger::Payout;
-use windlass_core::payout::partial_id::PartialId;
 use windlass_core::payout::state::PayoutState;
 
 use crate::cli::global::Global;
 use crate::failure::Failure;
 use crate::output;
 use crate::pay::caller::Deed;
+use crate::pay::find::PayoutName;
 use crate::pay::session::Session;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The payout's id, or its first 8 or last 6 digits or more
-    id: PartialId,
+    /// The payout's id, its first 8 or last 6 digits or more, or its key
+    id: PayoutName,
     /// Why, for the record
     #[arg(long, value_parser = reason)]
     reason: Reason,
@@ -66,7 +66,7 @@ pub(super) async fn end(args: &Args, global: &Global, ending: Ending) -> Result<
 }
 
 async fn ended(args: &Args, session: &Session, ending: Ending) -> Result<Payout, Failure> {
-    let (desk, actor, id) = (&session.desk, &session.actor, session.payout_id(args.id).await?);
+    let (desk, actor, id) = (&session.desk, &session.actor, session.payout_id(&args.id).await?);
     let ended = match (args.dry_run, ending) {
         (true, _) => desk.preview_reject(id).await,
         (false, Ending::Reject) => desk.reject(id, actor, &args.reason).await,

@@ -4,7 +4,6 @@ use serde::Serialize;
 use windlass_api::payout_json::PayoutBody;
 use windlass_core::code::Code;
 use windlass_core::name::Owner;
-use windlass_core::payout::partial_id::PartialId;
 use windlass_engine::pay::resend::{ResendError, Resent};
 
 use crate::cli::global::Global;
@@ -12,14 +11,15 @@ use crate::collect::ledger::unnamed;
 use crate::failure::Failure;
 use crate::output;
 use crate::pay::caller::Deed;
+use crate::pay::find::PayoutName;
 use crate::pay::session::Session;
 use crate::pay::tokens::Tokens;
 use crate::pay::view;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A payout whose payment was final and is gone: its id, or its first 8 or last 6 digits or more
-    id: PartialId,
+    /// A payout whose payment was final and is gone: its id, its first 8 or last 6 digits or more, or its key
+    id: PayoutName,
     /// Skip the confirmation
     #[arg(long)]
     yes: bool,
@@ -72,8 +72,8 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
 }
 
 async fn resend(args: &Args, session: &Session) -> Result<Resent, Failure> {
-    session.paying.check().await?;
-    let id = session.payout_id(args.id).await?;
+    session.paying.check_with(&session.ledger).await?;
+    let id = session.payout_id(&args.id).await?;
     let owner = Owner::new(session.actor.clone()).map_err(unnamed)?;
     let payer = session.paying.auditor(session.ledger.clone(), owner)?;
     if args.dry_run || !args.yes {
@@ -94,6 +94,11 @@ fn refused(error: ResendError) -> Failure {
         ResendError::Name(error) => unnamed(error),
         error @ ResendError::NotFound(_) => Failure::coded(Code::PayoutMissing, error)
             .hint("`windlass payout list` shows what there is"),
+        error @ ResendError::AlreadyResent(_) => Failure::coded(Code::PayoutRefused, error)
+            .hint("nothing is left to do: `windlass payout show <id>` follows it"),
+        error @ ResendError::Contended(_) => {
+            Failure::coded(Code::DatabaseBusy, error).hint("run the same command again")
+        }
         error => Failure::coded(Code::PayoutRefused, error)
             .hint("`windlass payout show <id>` says how it is; `run` marks a payment that is gone at its second look"),
     }

@@ -2,7 +2,6 @@
 
 use windlass_api::payout_json::CreatedBody;
 use windlass_core::payout::desk::{Created, DeskError};
-use windlass_core::payout::partial_id::PartialId;
 use windlass_core::payout::store::Payouts;
 
 use super::create::key;
@@ -10,13 +9,14 @@ use crate::cli::global::Global;
 use crate::failure::Failure;
 use crate::output;
 use crate::pay::caller::Deed;
+use crate::pay::find::PayoutName;
 use crate::pay::session::Session;
 use crate::pay::view;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The payout that was rejected or has failed: its id, or its first 8 or last 6 digits or more
-    id: PartialId,
+    /// The payout that was rejected or has failed: its id, its first 8 or last 6 digits or more, or its key
+    id: PayoutName,
     /// The new payout's key [default: the old one's with `-retry`]
     #[arg(long)]
     key: Option<String>,
@@ -49,7 +49,7 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
 }
 
 async fn retry(args: &Args, session: &Session) -> Result<Created, Failure> {
-    let id = session.payout_id(args.id).await?;
+    let id = session.payout_id(&args.id).await?;
     let text = match &args.key {
         Some(key) => key.clone(),
         None => {

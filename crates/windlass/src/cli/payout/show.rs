@@ -6,20 +6,20 @@ use windlass_api::payout_json::{PayoutDetail, is_undecided};
 use windlass_core::error::StoreError;
 use windlass_core::payout::desk::DeskInfo;
 use windlass_core::payout::ledger::Payout;
-use windlass_core::payout::partial_id::PartialId;
 use windlass_core::payout::risk_report::RiskReport;
 use windlass_core::payout::store::{AuditQuery, Payouts};
 use windlass_core::store::Store;
 use windlass_core::time::Timestamp;
 use windlass_engine::pay::desk::risk_report;
 use windlass_engine::pay::options::PayOptions;
+use windlass_engine::pay::unattended::is_attended;
 
 use crate::cli::global::Global;
 use crate::compose::store::{self, Access};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::{self, time};
-use crate::pay::find;
+use crate::pay::find::{self, PayoutName};
 use crate::pay::options;
 use crate::pay::tokens::Tokens;
 use crate::pay::view::PayoutView;
@@ -29,8 +29,8 @@ const MAX_TRAIL: u32 = 100;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The payout's id, or its first 8 or last 6 digits or more
-    id: PartialId,
+    /// The payout's id, its first 8 or last 6 digits or more, or its key
+    id: PayoutName,
     /// With what the audit log says of it
     #[arg(long)]
     trail: bool,
@@ -50,7 +50,7 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
 async fn show(args: &Args, config: &Config, store: &Arc<dyn Store>) -> Result<(), Failure> {
     let options = options::read(config)?;
     let ledger = options::looked_at(config, store).await?;
-    let id = find::payout_id(&*ledger, args.id).await?;
+    let id = find::payout(&*ledger, &args.id).await?;
     let payout = ledger.payouts(&[id]).await?.pop();
     let payout = payout.ok_or_else(|| find::missing(format_args!("there is no payout {id}")))?;
     let needed = options.approvals.needed(payout.request.token, payout.request.amount);
@@ -64,7 +64,17 @@ async fn show(args: &Args, config: &Config, store: &Arc<dyn Store>) -> Result<()
         let detail = PayoutDetail::read(&*ledger, tokens.all(), payout, needed, report).await?;
         return Ok(output::json(&detail)?);
     }
-    let mut text = PayoutView::read(&*ledger, &tokens, payout, needed, report).await?.render();
+    let view = PayoutView {
+        tokens: &tokens,
+        approvals: ledger.approvals(&[id]).await?,
+        approvals_needed: needed,
+        transactions: PayoutView::transactions_of(&*ledger, id).await?,
+        report,
+        configured: options.vault,
+        is_attended: is_attended(&**store, payout.request.vault).await?,
+        payout,
+    };
+    let mut text = view.render();
     if args.trail {
         let query = AuditQuery { subject: Some(id.to_string()), after: 0, limit: MAX_TRAIL };
         for row in store.audit_rows(&query).await? {

@@ -1,5 +1,6 @@
 //! `windlass init` with a contract, and from the fee collector's variables.
 
+use super::terminal::Shown;
 use super::world::{EVENT, World, wait_until_collected};
 use crate::binary::{Folder, hide_numbers};
 
@@ -25,6 +26,32 @@ async fn a_contract_is_written_down_after_it_was_looked_at() {
     let mut running = folder.start(&["run"]);
     running.wait_for("running");
     wait_until_collected(&folder, "fees", 10);
+}
+
+/// On a terminal the block of the deployment is looked for as soon as the contract is known.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_contract_that_was_typed_is_looked_at_before_the_next_question() {
+    let world = World::start().await;
+    world.pay(10);
+    let folder = Folder::new();
+    let mut asked = Shown::start_with_input(&folder, &["init", "--rpc", &world.url()]);
+    asked.until(&["the endpoint serves chain 31337, `local`", "address of a contract to collect"]);
+    asked.answer(&world.contract.to_string());
+    asked.until(&["the contract is there; collecting begins at block", "event, as the contract declares it"]);
+    asked.answer(EVENT);
+    asked.until(&["wrote windlass.toml"]);
+    assert_eq!(asked.end(), Some(0));
+    let typed = [
+        "init",
+        "--dry-run",
+        "--rpc",
+        &world.url(),
+        "--contract",
+        &world.contract.to_string(),
+        "--event",
+        EVENT,
+    ];
+    assert_eq!(folder.read("windlass.toml"), folder.run(&typed).stdout, "what flags write");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -94,9 +94,24 @@ async fn an_admin_alone_accepts_a_database_that_was_put_back() {
     for refused in [with_key(&folder, &approver, &accept), folder.run(&accept)] {
         assert!(refused.code == Some(1) && refused.stderr.contains("W0605"), "{}", refused.shown());
     }
+    // Nothing else can be done before: a revocation that was lost is made again afterwards.
+    let revoke = ["key", "revoke", "bob"];
+    let early = with_key(&folder, &admin, &revoke);
+    assert!(early.code == Some(1) && early.stderr.contains("W0609"), "{}", early.shown());
+    assert!(
+        early.stderr.contains("windlass audit-log accept"),
+        "the hint says what comes first: {}",
+        early.shown()
+    );
+    let unsure = with_key(&folder, &admin, &["audit-log", "accept"]);
+    assert!(unsure.stderr.contains("after it, make"), "{}", unsure.shown());
     let accepted = with_key(&folder, &admin, &accept);
     assert_eq!(accepted.code, Some(0), "{}", accepted.shown());
+    assert!(accepted.stdout.contains("next: make revocations, rejections"), "{}", accepted.shown());
     assert!(folder.run(&["audit-log", "list"]).stdout.contains("alice"));
+    assert_eq!(with_key(&folder, &admin, &revoke).code, Some(0));
+    let late = with_key(&folder, &approver, &["payout", "reject", "k", "--reason", "x"]);
+    assert!(late.code == Some(1) && late.stderr.contains("revoked"), "{}", late.shown());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -17,6 +17,39 @@ async fn a_file_with_a_wrong_line_asks_for_nothing_and_names_every_such_line() {
     assert_eq!(folder.run(&["payout", "list"]).stdout, "no payouts\n");
 }
 
+/// As a spreadsheet writes it: a mark of the encoding first, and CRLF at the end of each line.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_of_a_spreadsheet_is_read_and_its_lines_are_counted_right() {
+    let world = PayWorld::start().await;
+    let folder = world.folder("");
+    let lines = [
+        "key,to,amount,memo",
+        &format!("a,{TO},1 USDC,\"rent, March\""),
+        "b,0x12,1 USDC,",
+        "",
+        &format!("c,{TO},1 USDC,\"two"),
+        "lines\"",
+        &format!("d,{TO},-1 USDC,"),
+        "e",
+    ];
+    for end in ["\n", "\r\n", "\r"] {
+        folder.write("wrong.csv", &format!("\u{feff}{}{end}", lines.join(end)));
+        let ran = folder.run(&["payout", "create", "--csv", "wrong.csv"]);
+        let told: Vec<&str> = ran
+            .stderr
+            .lines()
+            .filter_map(|line| line.trim().split_once(": "))
+            .map(|one| one.0)
+            .filter(|place| place.starts_with("line "))
+            .collect();
+        assert_eq!(told, ["line 3", "line 5", "line 7", "line 8"], "{end:?}: {}", ran.shown());
+    }
+    folder.write("right.csv", &format!("\u{feff}{}\r\n{}\r\n", lines[0], lines[1]));
+    let created = json(&folder.run(&["payout", "create", "--csv", "right.csv", "--json"]));
+    assert_eq!(created["data"][0]["payout"]["memo"], "rent, March", "{created}");
+    assert_eq!(created["data"][0]["payout"]["idempotencyKey"], "a", "{created}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sound_file_is_asked_for_once_however_often_it_is_given() {
     let world = PayWorld::start().await;

@@ -8,6 +8,7 @@ mod headroom;
 mod http;
 mod init;
 mod life;
+mod moved;
 mod native;
 mod operator;
 mod rules;

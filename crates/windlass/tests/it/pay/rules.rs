@@ -24,11 +24,44 @@ async fn a_payout_is_tried_against_the_rules() {
     }
     let second = create(&folder, "second", "21 USDC");
     let refused = folder.run(&["payout", "approve", &second]);
-    assert!(
-        refused.code == Some(1) && refused.stdout.contains("REJECTED, maxDailyTotal exceeded"),
-        "{}",
-        refused.shown()
-    );
+    let figures = "maxDailyTotal exceeded: 20 USDC of 40 USDC are paid or reserved today, 20 USDC are left, and \
+                   this payout takes 21 USDC";
+    let told = format!("REJECTED, {figures}");
+    assert!(refused.code == Some(1) && refused.stdout.contains(&told), "{}", refused.shown());
+    let shown = folder.run(&["payout", "show", &second]).stdout;
+    assert!(shown.contains(&format!("reason       {figures}")), "it can be looked up later: {shown}");
+    let fourth = create(&folder, "fourth", "1 USDC");
+    assert_eq!(folder.run(&["payout", "reject", &fourth, "--reason", "no"]).code, Some(0));
+    let again = folder.run(&["payout", "approve", &fourth]);
+    let told = "request not in PENDING_RISK status: the payout is REJECTED";
+    let is_told = again.stderr.contains(told) && again.stderr.contains("hint: `windlass payout retry");
+    assert!(again.code == Some(1) && is_told, "{}", again.shown());
+    let third = create(&folder, "third", "26 USDC");
+    let refused = folder.run(&["payout", "approve", &third]);
+    let told = "maxPerRequest exceeded: a payout may take 25 USDC at most, and this payout takes 26 USDC";
+    assert!(refused.code == Some(1) && refused.stdout.contains(told), "{}", refused.shown());
+}
+
+/// A bare number was taken for base units, a millionth of what it looks like.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_is_filtered_by_an_amount_that_says_its_unit() {
+    let world = PayWorld::start().await;
+    let folder = world.folder("");
+    create(&folder, "two", "2 USDC");
+    let list = |more: &[&str]| folder.run(&[&["payout", "list", "--json"], more].concat());
+    for found in [
+        &["--amount", "2USDC"][..],
+        &["--amount", "2", "--token", "usdc"],
+        &["--amount-base-units", "2000000"],
+    ] {
+        assert_eq!(json(&list(found))["data"].as_array().map(Vec::len), Some(1), "{found:?}");
+    }
+    assert_eq!(json(&list(&["--amount-base-units", "2"]))["data"], serde_json::json!([]));
+    let assumed = list(&["--amount", "2", "--token", "USDC"]).stderr;
+    assert!(assumed.contains("--amount 2 is read as 2 USDC"), "{assumed}");
+    let bare = list(&["--amount", "2"]);
+    let is_told = bare.stderr.contains("names no token") && bare.stderr.contains("--amount-base-units");
+    assert!(bare.code == Some(2) && is_told, "{}", bare.shown());
 }
 
 #[tokio::test(flavor = "multi_thread")]

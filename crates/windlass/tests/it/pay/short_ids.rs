@@ -32,10 +32,39 @@ async fn a_payout_is_named_by_a_part_of_its_id() {
     let unknown = show(&folder, "ffffffff");
     let told = "no payout's id begins or ends with ffffffff";
     assert!(unknown.code == Some(1) && unknown.stderr.contains(told), "{}", unknown.shown());
-    for wrong in ["12345", "invoice-1"] {
-        let ran = show(&folder, wrong);
-        assert!(ran.code == Some(2) && ran.stderr.contains("first 8 or last 6"), "{}", ran.shown());
+    for unknown in ["12345", "invoice-1"] {
+        let ran = show(&folder, unknown);
+        let told = format!("no payout has the key `{unknown}`");
+        assert!(ran.code == Some(1) && ran.stderr.contains(&told), "{}", ran.shown());
     }
+    let neither = show(&folder, "");
+    assert!(neither.code == Some(2) && neither.stderr.contains("first 8 or last 6"), "{}", neither.shown());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payout_is_named_by_its_key_where_that_is_unambiguous() {
+    let world = PayWorld::start().await;
+    let folder = world.folder("");
+    let id = create(&folder, "invoice-1", "1 USDC");
+    let by_key = show(&folder, "invoice-1");
+    assert_eq!(json(&by_key)["id"], *id);
+    assert!(by_key.stderr.contains(&format!("`invoice-1` is the key of payout {id}")), "{}", by_key.shown());
+    assert!(!show(&folder, &id).stderr.contains("is the key of"), "an id needs no note");
+    let approved = folder.run(&["payout", "approve", "invoice-1", "--dry-run"]);
+    assert!(approved.code == Some(0) && approved.stdout.contains(&id), "{}", approved.shown());
+
+    // A key that looks like the end of another payout's id, and one that is another payout's whole id.
+    let end = &id[24..];
+    let same = create(&folder, end, "2 USDC");
+    let ambiguous = show(&folder, end);
+    let names_both = ambiguous.stderr.contains(&id) && ambiguous.stderr.contains(&same);
+    assert!(ambiguous.code == Some(1) && names_both, "{}", ambiguous.shown());
+    create(&folder, &id, "3 USDC");
+    assert_eq!(json(&show(&folder, &id))["id"], *id, "a whole id is an id");
+    // A key that looks like a whole id, which no payout has.
+    let uuid = "550e8400-e29b-41d4-a716-446655440000";
+    let random = create(&folder, uuid, "4 USDC");
+    assert_eq!(json(&show(&folder, uuid))["id"], *random);
 }
 
 #[tokio::test(flavor = "multi_thread")]

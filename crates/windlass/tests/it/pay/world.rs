@@ -60,12 +60,9 @@ impl PayWorld {
         let options =
             ChainOptions { finality_depth: FINALITY, genesis_timestamp_s, ..ChainOptions::deterministic() };
         let chain = Chain::new(options);
-        let accounts = chain.accounts();
-        let (admin, operator) = (accounts[0].address(), accounts[1].address());
         let name = ("US Dollar".to_owned(), "USDC".to_owned(), U256::from(6)).abi_encode_params();
         let token = deploy(&chain, TOKEN, &name);
-        let parts = (admin, operator, admin, admin, Address::ZERO, U256::from(3_600));
-        let vault = deploy(&chain, artifact, &parts.abi_encode_params());
+        let vault = deploy_vault(&chain, artifact);
         let server =
             Server::start(Arc::new(chain.clone()), ServerOptions::default()).await.expect("a server");
         let world = Self { chain, vault, token, server };
@@ -74,6 +71,24 @@ impl PayWorld {
         world.act(0, token, &mintCall { to: vault, amount: U256::from(1_000_000_000_000_u64) });
         world.chain.mine_many(FINALITY);
         world
+    }
+
+    /// The same chain with another vault, which pays nothing yet.
+    pub(super) fn with_another_vault(&mut self) {
+        self.vault = deploy_vault(&self.chain, VAULT);
+        self.chain.mine_many(FINALITY);
+    }
+
+    /// The same configuration on a chain that began anew: it has blocks and nothing else.
+    pub(super) async fn emptied(self) -> Self {
+        let genesis_timestamp_s = ChainOptions::default().genesis_timestamp_s + 1_000;
+        let options =
+            ChainOptions { finality_depth: FINALITY, genesis_timestamp_s, ..ChainOptions::deterministic() };
+        let chain = Chain::new(options);
+        chain.mine_many(60);
+        let server =
+            Server::start(Arc::new(chain.clone()), ServerOptions::default()).await.expect("a server");
+        Self { chain, server, ..self }
     }
 
     /// A transaction of an account, mined at once.
@@ -159,6 +174,14 @@ fn send(chain: &Chain, account: usize, transaction: TxEip1559) {
     let transaction = TxEip1559 { chain_id: chain.chain_id(), nonce, ..transaction };
     chain.send(sender.sign(transaction).expect("signed")).expect("taken");
     chain.mine();
+}
+
+/// A vault out of which the second account may pay.
+fn deploy_vault(chain: &Chain, artifact: &str) -> Address {
+    let accounts = chain.accounts();
+    let (admin, operator) = (accounts[0].address(), accounts[1].address());
+    let parts = (admin, operator, admin, admin, Address::ZERO, U256::from(3_600));
+    deploy(chain, artifact, &parts.abi_encode_params())
 }
 
 /// A block with a contract.
