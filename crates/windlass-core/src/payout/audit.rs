@@ -12,6 +12,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
+use super::day::UtcDay;
 use super::ledger::RowVersion;
 use crate::chain::B256;
 use crate::time::Timestamp;
@@ -96,6 +97,15 @@ impl AuditKey {
         let mut mac = self.hmac();
         mac.update(b"windlass: the fingerprint of a key");
         mac.finalize().into_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// What says that the log's end of a day was published: nobody else can write it, so that nobody else
+    /// keeps a day's end from being published.
+    pub fn published_mark(&self, day: UtcDay) -> String {
+        let mut mac = self.hmac();
+        mac.update(b"windlass: the log's end was published on day ");
+        mac.update(&day.0.to_be_bytes());
+        format!("{day} {}", B256::from_slice(&mac.finalize().into_bytes()))
     }
 
     /// The row that follows a head.

@@ -149,3 +149,25 @@ async fn a_refused_row_is_put_right_from_the_log() {
     assert!(sound.code == Some(1) && sound.stderr.contains("nothing to put right"), "{}", sound.shown());
     assert_eq!(repair(&["payout:7"]).code, Some(2));
 }
+
+/// One row that cannot be read costs a list that row alone, and it is named.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_goes_on_behind_a_row_that_cannot_be_read() {
+    let world = PayWorld::start().await;
+    let folder = world.folder("");
+    let ids: Vec<String> =
+        (0..3).map(|number| create(&folder, &format!("invoice-{number}"), "1 USDC")).collect();
+    tamper(&folder, &format!("UPDATE payout SET retry_of = 'zz', state = 'LOST' WHERE id = '{}'", ids[1]));
+    let named = format!("payout {} holds a value that does not belong there", ids[1]);
+    let listed = folder.run(&["payout", "list", "--json"]);
+    assert!(listed.code == Some(0) && listed.stderr.contains(&named), "{}", listed.shown());
+    for (id, is_shown) in ids.iter().zip([true, false, true]) {
+        assert_eq!(listed.stdout.contains(id), is_shown, "{}", listed.shown());
+    }
+    let told = verify(&folder);
+    assert!(told.code == Some(1) && told.stdout.contains(&named), "{}", told.shown());
+    let row = format!("payout:{}", ids[1]);
+    assert_eq!(folder.run(&["audit-log", "repair", &row, "--yes"]).code, Some(0));
+    assert_eq!(verify(&folder).code, Some(0));
+    assert!(folder.run(&["payout", "list", "--json"]).stdout.contains(&ids[1]));
+}
