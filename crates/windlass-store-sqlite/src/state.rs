@@ -1,11 +1,11 @@
 //! Values kept under a key.
 
-use rusqlite::OptionalExtension;
 use windlass_core::commit::Written;
 use windlass_core::error::StoreResult;
 use windlass_core::name::StateKey;
 
 use crate::error::Translate;
+use crate::row::get;
 use crate::writer::Tx;
 
 /// Keeps or forgets a value.
@@ -23,8 +23,7 @@ pub(crate) fn put(tx: &Tx<'_>, key: &StateKey, value: Option<&str>) -> StoreResu
 
 /// The value kept under a key.
 pub(crate) fn find(tx: &Tx<'_>, key: &StateKey) -> StoreResult<Option<String>> {
-    tx.prepare("SELECT value FROM state WHERE key = ?1")?
-        .query_row([key.as_str()], |row| row.get(0))
-        .optional()
-        .translate()
+    let mut statement = tx.prepare("SELECT value FROM state WHERE key = ?1")?;
+    let mut rows = statement.query([key.as_str()]).translate()?;
+    rows.next().translate()?.map(|row| get(row, 0)).transpose()
 }

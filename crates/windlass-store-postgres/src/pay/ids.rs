@@ -51,7 +51,8 @@ pub(super) async fn list(tx: &Tx) -> Outcome<Vec<RowId>> {
     let mut found = Vec::new();
     for (table, readable, id) in TABLES {
         let words = words_of(id);
-        let sql = format!("SELECT {words} FROM {table} WHERE ({readable}) IS NOT TRUE LIMIT {MAX_UNREADABLE}");
+        let sql =
+            format!("SELECT {words} FROM {table} WHERE ({readable}) IS NOT TRUE LIMIT {MAX_UNREADABLE}");
         for row in tx.query(&sql, &[]).await? {
             found.push(RowId::Unreadable { table: table.to_owned(), key: get(&row, 0)? });
         }

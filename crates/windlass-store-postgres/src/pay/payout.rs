@@ -188,7 +188,8 @@ pub(super) async fn list(tx: &Tx, query: &PayoutQuery) -> Outcome<Vec<Payout>> {
         ("id <", "", before.as_ref().map(|it| it as Param<'_>)),
         (behind, "", after.as_ref().map(|it| it as Param<'_>)),
     ];
-    let (mut conditions, mut params): (Vec<String>, Vec<Param<'_>>) = (vec![readable!(payout).to_owned()], Vec::new());
+    let (mut conditions, mut params): (Vec<String>, Vec<Param<'_>>) =
+        (vec![readable!(payout).to_owned()], Vec::new());
     for (condition, cast, value) in wanted {
         if let Some(value) = value {
             params.push(value);

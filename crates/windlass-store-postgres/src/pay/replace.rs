@@ -74,7 +74,8 @@ async fn remove_row(tx: &Tx, row: &RowId) -> Outcome<()> {
             tx.execute("DELETE FROM api_key WHERE name = $1", &[name]).await?;
         }
         RowId::Attempt { intent, number } => {
-            let sql = "DELETE FROM attempt WHERE chain_id = $1 AND signer = $2 AND nonce = $3 AND number = $4";
+            let sql =
+                "DELETE FROM attempt WHERE chain_id = $1 AND signer = $2 AND nonce = $3 AND number = $4";
             let (chain, nonce) = (intent.chain.as_i64(), signed("nonce", intent.nonce)?);
             tx.execute(sql, &[&chain, &intent.signer.as_slice(), &nonce, &i64::from(*number)]).await?;
         }

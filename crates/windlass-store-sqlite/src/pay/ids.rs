@@ -74,6 +74,7 @@ pub(super) fn remove(tx: &Tx<'_>, table: &str, key: &str) -> StoreResult<()> {
 
 /// An id in the database's own words.
 fn words_of(columns: &[&str]) -> String {
-    let quoted: Vec<String> = columns.iter().map(|column| format!("substr(quote({column}), 1, 200)")).collect();
+    let quoted: Vec<String> =
+        columns.iter().map(|column| format!("substr(quote({column}), 1, 200)")).collect();
     quoted.join(" || ' ' || ")
 }

@@ -69,7 +69,8 @@ fn remove_row(tx: &Tx<'_>, row: &RowId) -> StoreResult<()> {
             tx.execute("DELETE FROM api_key WHERE name = ?1", [name])?;
         }
         RowId::Attempt { intent, number } => {
-            let sql = "DELETE FROM attempt WHERE chain_id = ?1 AND signer = ?2 AND nonce = ?3 AND number = ?4";
+            let sql =
+                "DELETE FROM attempt WHERE chain_id = ?1 AND signer = ?2 AND nonce = ?3 AND number = ?4";
             let nonce = signed("nonce", intent.nonce)?;
             tx.execute(sql, (intent.chain.as_i64(), bytes_of(&intent.signer), nonce, number))?;
         }

@@ -127,7 +127,10 @@ impl fmt::Display for Forgery {
             }
             ForgeryKind::Removed => write!(f, "{row} was removed from the database"),
             ForgeryKind::Unreadable => {
-                write!(f, "{row} holds a value that does not belong there: somebody else wrote it to the database")
+                write!(
+                    f,
+                    "{row} holds a value that does not belong there: somebody else wrote it to the database"
+                )
             }
         }
     }

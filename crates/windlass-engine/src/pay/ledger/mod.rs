@@ -32,8 +32,8 @@ use windlass_core::chain::B256;
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::payout::audit::{AuditFault, AuditHead, AuditKey};
 use windlass_core::payout::ledger::{
-    ApiKey, Budget, BudgetKey, ChainIdentity, Forgery, ForgeryKind, Intent, IntentId, LedgerIndex, LedgerRow, Payout, RowId, RowStanding,
-    is_unreadable,
+    ApiKey, Budget, BudgetKey, ChainIdentity, Forgery, ForgeryKind, Intent, IntentId, LedgerIndex, LedgerRow,
+    Payout, RowId, RowStanding, is_unreadable,
 };
 use windlass_core::payout::request::{PayoutId, VaultRef};
 use windlass_core::payout::store::PayoutQuery;

@@ -113,8 +113,10 @@ async fn more_payouts_than_a_check_reads_are_read_in_the_next(kind: Kind) {
     let mut case = Break::new(kind, |_| {}).await;
     case.world.approved("invoice-1", 5).await;
     case.rounds(25).await;
-    let numbers =
-        format!("WITH RECURSIVE n (i) AS (SELECT 10000 UNION ALL SELECT i + 1 FROM n WHERE i < {})", 9_999 + COUNT);
+    let numbers = format!(
+        "WITH RECURSIVE n (i) AS (SELECT 10000 UNION ALL SELECT i + 1 FROM n WHERE i < {})",
+        9_999 + COUNT
+    );
     let hash = match kind {
         Kind::Sqlite => "CAST('000000000000000000000000000' || i AS BLOB)",
         Kind::Postgres => "convert_to('000000000000000000000000000' || i, 'UTF8')",
@@ -163,7 +165,11 @@ async fn which_transaction_is_live_gains_nothing(kind: Kind) {
     let intent = case.world.payout(ids[0]).await.intent.expect("a transaction");
     assert_eq!(case.world.payout(ids[1]).await.intent, Some(intent));
     cancel(&case.world, ids[1]).await;
-    let live = format!("UPDATE intent_payout SET is_live = {yes} WHERE nonce = {}", intent.nonce);
+    let live = format!(
+        "UPDATE intent_payout SET is_live = {yes} WHERE nonce = {} AND NOT EXISTS (SELECT 1 FROM intent_payout \
+         AS other WHERE other.payout_id = intent_payout.payout_id AND other.nonce <> intent_payout.nonce)",
+        intent.nonce
+    );
     for _ in 0..40 {
         case.rounds(1).await;
         case.sql(&[&live]).await;

@@ -1,8 +1,10 @@
 //! `windlass payout list`
 
+use std::sync::Arc;
+
 use windlass_api::payout_json::PayoutsBody;
 use windlass_core::payout::partial_id::PartialId;
-use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery};
+use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery, Payouts};
 
 use super::filter::Filter;
 use crate::cli::global::Global;
@@ -10,7 +12,7 @@ use crate::compose::store::{self, Access};
 use crate::failure::Failure;
 use crate::output;
 use crate::pay::tokens::Tokens;
-use crate::pay::{find, options, view};
+use crate::pay::{find, options, refused, view};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -36,7 +38,12 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let query = args.filter.query(&tokens)?;
     let store = store::open(&loaded.config.database, Access::Look).await?;
     let listed = async {
-        let ledger = options::looked_at(&loaded.config, &store).await?;
+        let verified = options::verified(&loaded.config, &store).await?;
+        let note_refused = || verified.iter().for_each(|ledger| refused::note(&ledger.forgeries()));
+        let ledger: Arc<dyn Payouts> = match &verified {
+            Some(ledger) => ledger.clone(),
+            None => store.clone(),
+        };
         let after = match args.after {
             Some(id) => Some(find::payout_id(&*ledger, id).await?),
             None => None,
@@ -44,10 +51,12 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
         let query = PayoutQuery { after, newest_first: !args.oldest_first, limit: args.limit, ..query };
         if args.json {
             let page = PayoutsBody::read(&*ledger, tokens.all(), query).await?;
+            note_refused();
             return Ok::<_, Failure>(output::json(&page)?);
         }
         let payouts = ledger.list_payouts(&query).await?;
         output::print(&view::list(&tokens, &payouts))?;
+        note_refused();
         if let Some(last) = payouts.last().filter(|_| payouts.len() as u64 == u64::from(args.limit)) {
             output::note(&format!("there may be more: --after {}", last.id));
         }

@@ -164,6 +164,16 @@ async fn a_list_goes_on_behind_a_row_that_cannot_be_read() {
     for (id, is_shown) in ids.iter().zip([true, false, true]) {
         assert_eq!(listed.stdout.contains(id), is_shown, "{}", listed.shown());
     }
+    assert!(folder.run(&["payout", "list"]).stderr.contains(&named));
+    tamper(
+        &folder,
+        "INSERT INTO api_key (name, version, role, hash, created_at_ms) VALUES ('eve', 1, 'x', x'00', 1)",
+    );
+    let keys = folder.run(&["key", "list"]);
+    let eve = "API key `eve` holds a value that does not belong there";
+    assert!(keys.code == Some(0) && keys.stderr.contains(eve), "{}", keys.shown());
+    assert!(!keys.stdout.contains("eve"), "{}", keys.shown());
+    tamper(&folder, "DELETE FROM api_key WHERE name = 'eve'");
     let told = verify(&folder);
     assert!(told.code == Some(1) && told.stdout.contains(&named), "{}", told.shown());
     let row = format!("payout:{}", ids[1]);
