@@ -10,9 +10,9 @@ use windlass_core::time::Timestamp;
 
 use crate::error::{Fault, Outcome};
 
-/// A column as it is. The row is there by now: only a value of another kind is in the way.
+/// A column as it is.
 pub(crate) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Outcome<T> {
-    row.try_get(column).map_err(|error| damaged(format!("column {column}: {error}")))
+    Ok(row.try_get(column)?)
 }
 
 /// An instant.

@@ -8,9 +8,9 @@ use windlass_core::time::Timestamp;
 
 use crate::error::Translate;
 
-/// A column's value. The row is there by now: only a value of another type is in the way.
+/// A column's value.
 pub(crate) fn get<T: FromSql>(row: &Row<'_>, column: usize) -> StoreResult<T> {
-    row.get(column).map_err(|error| damaged(column, &error))
+    row.get(column).translate()
 }
 
 /// A column that holds a name of the core.

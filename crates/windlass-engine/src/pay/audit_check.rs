@@ -13,7 +13,7 @@ use windlass_core::payout::request::{PayoutId, VaultRef};
 use windlass_core::payout::store::{AuditQuery, MAX_PAYOUT_PAGE, PayoutQuery};
 use windlass_core::store::Store;
 
-use super::ledger::kind_of_forged;
+use super::ledger::{kind_of_forged, readable_state};
 
 /// The log is whole; this is what it names.
 #[derive(Debug, Clone)]
@@ -146,11 +146,7 @@ pub async fn compare(store: &Arc<dyn Store>, key: &AuditKey, named: NamedRows) -
     }
     for vault in compared.vaults() {
         let key = ChainIdentity::state_key(vault).map_err(|error| StoreError::Invalid(error.to_string()))?;
-        // What cannot be read is as good as gone.
-        let kept = match store.state(&key).await {
-            Err(StoreError::Corrupt(_)) => None,
-            kept => kept?,
-        };
+        let kept = readable_state(&**store, &key).await?;
         let kept: Option<ChainIdentity> = kept.and_then(|text| serde_json::from_str(&text).ok());
         kept.iter().for_each(|identity| compared.take(identity));
     }

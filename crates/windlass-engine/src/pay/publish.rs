@@ -14,7 +14,7 @@ use windlass_core::payout::audit::AuditHead;
 use windlass_core::payout::day::UtcDay;
 use windlass_core::store::Store;
 
-use super::ledger::Ledger;
+use super::ledger::{Ledger, readable_state};
 use crate::pace::{Paced, step_until};
 
 /// How often it looks whether a day has begun.
@@ -68,11 +68,8 @@ impl HeadPublisher {
 
     /// Whether it was published that day. What somebody else has written there says nothing.
     async fn is_published(&self, day: UtcDay) -> StoreResult<bool> {
-        match self.store.state(&self.published).await {
-            Ok(mark) => Ok(mark == Some(self.ledger.key().published_mark(day))),
-            Err(StoreError::Corrupt(_)) => Ok(false),
-            Err(error) => Err(error),
-        }
+        let mark = readable_state(&*self.store, &self.published).await?;
+        Ok(mark == Some(self.ledger.key().published_mark(day)))
     }
 
     async fn publish(

@@ -81,11 +81,11 @@ impl Desk {
                 Some(known) => is_same(known, &one.request, retry_of)?,
             }
         }
-        if !new.is_empty() {
-            if let Err(error) = counted::commit(&self.ledger, page.into_commit()).await {
-                self.check_request_ids(asked).await?;
-                return Err(error.into());
-            }
+        if !new.is_empty()
+            && let Err(error) = counted::commit(&self.ledger, page.into_commit()).await
+        {
+            self.check_request_ids(asked).await?;
+            return Err(error.into());
         }
         let payouts = asked.iter().map(|one| {
             let payout = known[&one.request.key].clone();

@@ -39,6 +39,7 @@ use windlass_core::payout::request::{PayoutId, VaultRef};
 use windlass_core::payout::store::PayoutQuery;
 use windlass_core::store::Store;
 
+pub(super) use self::checkpoint::readable_state;
 pub(super) use self::naming::subject_of;
 pub(super) use self::signed::{is_signed_form, wrong_form};
 use super::head_file::HeadFile;
@@ -300,10 +301,7 @@ impl Ledger {
         let expected = |index: &LedgerIndex| named(index, std::iter::once(RowId::ChainIdentity(vault)));
         let read = || async {
             // What cannot be read is as good as gone, and missed where the log names it.
-            let kept = match self.store.state(&key).await {
-                Err(StoreError::Corrupt(_)) => None,
-                kept => kept?,
-            };
+            let kept = readable_state(&*self.store, &key).await?;
             Ok(kept.and_then(|text| serde_json::from_str(&text).ok()).into_iter().collect())
         };
         let mut rows = self.read(expected, read).await?.all()?;
