@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use windlass_core::payout::ledger::{ForgeryKind, RowId};
 use windlass_core::payout::state::PayoutState;
-use windlass_core::payout::store::Payouts;
 use windlass_engine::pay::ledger_check::LedgerCheck;
 
 use super::cancel::cancel;

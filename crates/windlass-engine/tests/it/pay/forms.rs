@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use windlass_core::payout::ledger::{Forgery, ForgeryKind, IntentId, RowId};
 use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::state::PayoutState;
-use windlass_core::payout::store::Payouts;
 use windlass_engine::pay::audit_check;
 
 use super::tampering::{Break, on_both_stores};

@@ -320,11 +320,7 @@ async fn case(kind: Kind, malformed: Malformed) {
     }
     // Those whose rows can still be used are paid, and of the others those that were sent before.
     let refused: BTreeSet<RowId> = named.iter().map(|(_, row)| row.clone()).collect();
-    let waiting = |row: &RowId| match row {
-        RowId::Payout(_) => true,
-        RowId::Approval { .. } => true,
-        _ => false,
-    };
+    let waiting = |row: &RowId| matches!(row, RowId::Payout(_) | RowId::Approval { .. });
     let untouched = targets.iter().filter(|(.., row)| waiting(row) && !refused.contains(row)).count();
     assert_eq!(case.paid().await, signed + honest.len() + untouched, "{malformed:?}");
     // What is listed goes on behind each refused row.
