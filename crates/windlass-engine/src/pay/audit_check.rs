@@ -73,7 +73,11 @@ pub async fn follow_with(
     mut look: impl FnMut(&AuditRow) + Send,
 ) -> StoreResult<Result<NamedRows, AuditFault>> {
     // Read first: what is written meanwhile comes behind it.
-    let end = store.audit_head().await?;
+    let end = match store.audit_head().await {
+        // Following the log names the entry that cannot be read.
+        Err(StoreError::Corrupt(_)) => AuditHead::default(),
+        end => end?,
+    };
     let mut named = NamedRows { head: AuditHead::default(), rows: BTreeMap::new() };
     // Entries are counted from 1 on: what stands before was put there.
     let mut after = i64::MIN;

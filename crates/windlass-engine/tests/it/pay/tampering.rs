@@ -608,6 +608,8 @@ async fn a_log_that_was_cut_or_altered_stops_everything(kind: Kind) {
         "UPDATE audit SET detail = '{}' WHERE seq = (SELECT max(seq) FROM audit)",
         "UPDATE audit SET rows = '' WHERE seq = (SELECT max(seq) FROM audit)",
         "UPDATE audit SET subject = 'x' WHERE seq = 2",
+        "UPDATE audit SET mac = substr(mac, 1, 1) WHERE seq = 2",
+        "UPDATE audit SET mac = substr(mac, 1, 1) WHERE seq = (SELECT max(seq) FROM audit)",
         "DELETE FROM audit WHERE seq = (SELECT max(seq) FROM audit)",
         "DELETE FROM audit",
     ] {
