@@ -17,6 +17,9 @@ pub struct ChainId(i64);
 pub struct ChainIdError(String);
 
 impl ChainId {
+    /// The highest id.
+    pub const MAX: Self = Self(i64::MAX);
+
     /// Checks and takes a chain id.
     pub fn new(id: u64) -> Result<Self, ChainIdError> {
         match i64::try_from(id) {

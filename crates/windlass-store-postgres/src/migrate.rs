@@ -24,6 +24,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0006_table_view.sql"),
     include_str!("../migrations/0007_resent.sql"),
     include_str!("../migrations/0008_bookkeeping.sql"),
+    include_str!("../migrations/0009_unreadable.sql"),
 ];
 
 /// The advisory lock of a migration: "windlass" as a number. Databases have their own.

@@ -4,13 +4,14 @@ use windlass_core::commit::Written;
 use windlass_core::name::StateKey;
 
 use crate::error::Outcome;
-use crate::row::get;
+use crate::row::damaged;
 use crate::tx::Tx;
 
 /// The value kept under a key.
 pub(crate) async fn find(tx: &Tx, key: &StateKey) -> Outcome<Option<String>> {
     let row = tx.query_opt("SELECT value FROM state WHERE key = $1", &[&key.as_str()]).await?;
-    row.map(|row| get(&row, 0)).transpose()
+    let Some(row) = row else { return Ok(None) };
+    row.try_get(0).map(Some).map_err(|error| damaged(error.to_string()))
 }
 
 /// Keeps a value under a key, or forgets it.

@@ -15,6 +15,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0006_table_view.sql"),
     include_str!("../migrations/0007_resent.sql"),
     include_str!("../migrations/0008_bookkeeping.sql"),
+    include_str!("../migrations/0009_unreadable.sql"),
 ];
 
 /// The schema version this binary works with.

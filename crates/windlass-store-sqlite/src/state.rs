@@ -1,11 +1,11 @@
 //! Values kept under a key.
 
-use rusqlite::OptionalExtension;
 use windlass_core::commit::Written;
 use windlass_core::error::StoreResult;
 use windlass_core::name::StateKey;
 
 use crate::error::Translate;
+use crate::row::damaged;
 use crate::writer::Tx;
 
 /// Keeps or forgets a value.
@@ -21,10 +21,10 @@ pub(crate) fn put(tx: &Tx<'_>, key: &StateKey, value: Option<&str>) -> StoreResu
     Ok(Written::Done)
 }
 
-/// The value kept under a key.
+/// The value kept under a key; [`StoreError::Corrupt`](windlass_core::error::StoreError::Corrupt) where it is no text.
 pub(crate) fn find(tx: &Tx<'_>, key: &StateKey) -> StoreResult<Option<String>> {
-    tx.prepare("SELECT value FROM state WHERE key = ?1")?
-        .query_row([key.as_str()], |row| row.get(0))
-        .optional()
-        .translate()
+    let mut statement = tx.prepare("SELECT value FROM state WHERE key = ?1")?;
+    let mut rows = statement.query([key.as_str()]).translate()?;
+    let Some(row) = rows.next().translate()? else { return Ok(None) };
+    row.get(0).map(Some).map_err(|error| damaged(0, &error))
 }

@@ -17,7 +17,7 @@ macro_rules! delegate_payouts {
             use windlass_core::error::StoreResult;
             use windlass_core::payout::audit::{AuditHead, AuditRow};
             use windlass_core::payout::ledger::{
-                ApiKey, Approval, Attempt, Budget, BudgetKey, Intent, IntentId, Payout, SignerRow,
+                ApiKey, Approval, Attempt, Budget, BudgetKey, Intent, IntentId, Payout, RowId, SignerRow,
             };
             use windlass_core::payout::request::{IdempotencyKey, PayoutId, VaultRef};
             use windlass_core::payout::state::PayoutState;
@@ -80,6 +80,16 @@ macro_rules! delegate_payouts {
                 }
                 async fn attempts(&self, intent: IntentId) -> StoreResult<Vec<Attempt>> {
                     $crate::delegate_payouts!(@ask self.$field, attempts(intent) $(, self.$through)?)
+                }
+                async fn list_attempts(
+                    &self,
+                    after: Option<(IntentId, u32)>,
+                    limit: u32,
+                ) -> StoreResult<Vec<Attempt>> {
+                    $crate::delegate_payouts!(@ask self.$field, list_attempts(after, limit) $(, self.$through)?)
+                }
+                async fn unreadable_ids(&self) -> StoreResult<Vec<RowId>> {
+                    $crate::delegate_payouts!(@ask self.$field, unreadable_ids() $(, self.$through)?)
                 }
                 async fn signer(&self, chain: ChainId, address: Address) -> StoreResult<Option<SignerRow>> {
                     $crate::delegate_payouts!(@ask self.$field, signer(chain, address) $(, self.$through)?)

@@ -23,7 +23,7 @@ use windlass_core::outbox::{
 };
 use windlass_core::payout::audit::{AuditHead, AuditRow};
 use windlass_core::payout::ledger::{
-    ApiKey, Approval, Attempt, Budget, BudgetKey, Intent, IntentId, Payout, SignerRow,
+    ApiKey, Approval, Attempt, Budget, BudgetKey, Intent, IntentId, Payout, RowId, SignerRow,
 };
 use windlass_core::payout::request::{IdempotencyKey, PayoutId, VaultRef};
 use windlass_core::payout::state::PayoutState;
@@ -341,6 +341,15 @@ impl Payouts for ModelStore {
 
     async fn attempts(&self, intent: IntentId) -> StoreResult<Vec<Attempt>> {
         self.with(|model, _| model.ledger().attempts(intent))
+    }
+
+    async fn list_attempts(&self, after: Option<(IntentId, u32)>, limit: u32) -> StoreResult<Vec<Attempt>> {
+        self.with(|model, _| model.ledger().list_attempts(after, limit))
+    }
+
+    async fn unreadable_ids(&self) -> StoreResult<Vec<RowId>> {
+        // Every row of the model can be read.
+        Ok(Vec::new())
     }
 
     async fn signer(&self, chain: ChainId, address: Address) -> StoreResult<Option<SignerRow>> {

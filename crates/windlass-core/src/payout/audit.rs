@@ -12,6 +12,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
+use super::day::UtcDay;
 use super::ledger::RowVersion;
 use crate::chain::B256;
 use crate::time::Timestamp;
@@ -98,6 +99,15 @@ impl AuditKey {
         mac.finalize().into_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect()
     }
 
+    /// What says that the log's end of a day was published: nobody else can write it, so that nobody else
+    /// keeps a day's end from being published.
+    pub fn published_mark(&self, day: UtcDay) -> String {
+        let mut mac = self.hmac();
+        mac.update(b"windlass: the log's end was published on day ");
+        mac.update(&day.0.to_be_bytes());
+        format!("{day} {}", B256::from_slice(&mac.finalize().into_bytes()))
+    }
+
     /// The row that follows a head.
     pub fn row(&self, head: AuditHead, at: Timestamp, entry: AuditEntry) -> AuditRow {
         let seq = head.seq.saturating_add(1);
@@ -140,6 +150,20 @@ impl AuditEntry {
     /// The versions of rows that were written with it.
     pub fn row_versions(&self) -> Result<Vec<RowVersion>, serde_json::Error> {
         if self.rows.is_empty() { Ok(Vec::new()) } else { serde_json::from_str(&self.rows) }
+    }
+}
+
+impl AuditRow {
+    /// The entry of this number, whose row a store cannot read: it fits behind no entry.
+    pub const fn unreadable(seq: i64) -> Self {
+        let entry = AuditEntry {
+            actor: String::new(),
+            action: String::new(),
+            subject: String::new(),
+            detail: String::new(),
+            rows: String::new(),
+        };
+        Self { seq, at: Timestamp::from_ms(0), entry, mac: B256::ZERO }
     }
 }
 

@@ -36,6 +36,11 @@ impl IdempotencyKey {
         Ok(Self(text))
     }
 
+    /// What stands for a key that could not be read: no key is empty.
+    pub(super) const fn unreadable() -> Self {
+        Self(String::new())
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0

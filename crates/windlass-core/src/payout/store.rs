@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 
 use super::audit::{AuditHead, AuditRow};
-use super::ledger::{ApiKey, Approval, Attempt, Budget, BudgetKey, Intent, IntentId, Payout, SignerRow};
+use super::ledger::{
+    ApiKey, Approval, Attempt, Budget, BudgetKey, Intent, IntentId, Payout, RowId, SignerRow,
+};
 use super::memo::Reference;
 use super::partial_id::IdSuffix;
 use super::request::{IdempotencyKey, PayoutId, VaultRef};
@@ -64,7 +66,14 @@ pub struct AuditQuery {
     pub limit: u32,
 }
 
+/// The most rows with an id that cannot be read that are named, of each table.
+pub const MAX_UNREADABLE: u32 = 100;
+
 /// Reads what is kept of payouts.
+///
+/// A row in which a value does not belong where it stands fails no question: a store gives it as one that
+/// has its id and is not authentic (see [`is_unreadable`](super::ledger::is_unreadable)). Where its id
+/// cannot be read either, it is left out everywhere but of [`unreadable_ids`](Payouts::unreadable_ids).
 #[async_trait]
 pub trait Payouts: Send + Sync {
     /// Payouts by id, those that there are, ordered by id. At most [`MAX_PAYOUT_PAGE`].
@@ -116,6 +125,12 @@ pub trait Payouts: Send + Sync {
 
     /// Every signed form of a transaction, in order.
     async fn attempts(&self, intent: IntentId) -> StoreResult<Vec<Attempt>>;
+
+    /// Signed forms by transaction and number, behind one, up to [`MAX_PAYOUT_PAGE`].
+    async fn list_attempts(&self, after: Option<(IntentId, u32)>, limit: u32) -> StoreResult<Vec<Attempt>>;
+
+    /// Rows whose ids cannot be read, up to [`MAX_UNREADABLE`] of each table.
+    async fn unreadable_ids(&self) -> StoreResult<Vec<RowId>>;
 
     /// An account's nonces.
     async fn signer(&self, chain: ChainId, address: Address) -> StoreResult<Option<SignerRow>>;

@@ -1,5 +1,7 @@
 //! The whole audit log, entry by entry, and everything that it names against the tables.
 
+mod forms;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,6 +12,8 @@ use windlass_core::payout::ledger::{ChainIdentity, Forgery, ForgeryKind, LedgerR
 use windlass_core::payout::request::{PayoutId, VaultRef};
 use windlass_core::payout::store::{AuditQuery, MAX_PAYOUT_PAGE, PayoutQuery};
 use windlass_core::store::Store;
+
+use super::ledger::{kind_of_forged, readable_state};
 
 /// The log is whole; this is what it names.
 #[derive(Debug, Clone)]
@@ -69,7 +73,11 @@ pub async fn follow_with(
     mut look: impl FnMut(&AuditRow) + Send,
 ) -> StoreResult<Result<NamedRows, AuditFault>> {
     // Read first: what is written meanwhile comes behind it.
-    let end = store.audit_head().await?;
+    let end = match store.audit_head().await {
+        // Following the log names the entry that cannot be read.
+        Err(StoreError::Corrupt(_)) => AuditHead::default(),
+        end => end?,
+    };
     let mut named = NamedRows { head: AuditHead::default(), rows: BTreeMap::new() };
     // Entries are counted from 1 on: what stands before was put there.
     let mut after = i64::MIN;
@@ -122,6 +130,10 @@ pub async fn compare(store: &Arc<dyn Store>, key: &AuditKey, named: NamedRows) -
         payouts.iter().for_each(|payout| compared.take(payout));
         approvals.iter().for_each(|approval| compared.take(approval));
     }
+    for row in store.unreadable_ids().await? {
+        compared.forgeries.push(Forgery { row, kind: ForgeryKind::Unreadable });
+    }
+    forms::compare(store, &mut compared).await?;
     let mut after = None;
     loop {
         let intents = store.list_intents(after, MAX_PAYOUT_PAGE).await?;
@@ -138,7 +150,7 @@ pub async fn compare(store: &Arc<dyn Store>, key: &AuditKey, named: NamedRows) -
     }
     for vault in compared.vaults() {
         let key = ChainIdentity::state_key(vault).map_err(|error| StoreError::Invalid(error.to_string()))?;
-        let kept = store.state(&key).await?;
+        let kept = readable_state(&**store, &key).await?;
         let kept: Option<ChainIdentity> = kept.and_then(|text| serde_json::from_str(&text).ok());
         kept.iter().for_each(|identity| compared.take(identity));
     }
@@ -172,7 +184,7 @@ impl Compared<'_> {
         let id = row.row_id();
         let named = self.named.remove(&id);
         let kind = match named {
-            _ if !self.key.is_authentic(row) => ForgeryKind::Altered,
+            _ if !self.key.is_authentic(row) => kind_of_forged(row),
             Some(named) if (named.version, named.mac) == (row.version(), row.mac()) => return,
             // It was written after the log was followed.
             Some(named) if named.version < row.version() => return,

@@ -1,10 +1,20 @@
 //! Compares the ledger with the audit log while nobody asks for anything: a row that was
 //! inserted, altered, put back or removed is reported within a minute, also where nothing is
 //! about to be paid. Jobs that somebody deleted are made again.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | this | what is open, which is compared each time |
+//! | `rounds` | what has ended, a part of it each time |
+//! | `refused` | what was refused, which is looked at again each time |
+
+mod refused;
+mod rounds;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use windlass_core::error::{RetryAdvice, StoreError, StoreResult};
 use windlass_core::payout::ledger::{BudgetKey, IntentId, RowId};
@@ -12,6 +22,7 @@ use windlass_core::payout::request::{PayoutId, VaultRef};
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery, Payouts};
 
+use self::rounds::Rounds;
 use super::ledger::Ledger;
 use super::missing_jobs::{self, OpenWork};
 use crate::pace::{Paced, step_until};
@@ -27,12 +38,13 @@ const OPEN_STATES: [PayoutState; 3] =
 /// The loop. Any number of processes may run it.
 pub struct LedgerCheck {
     ledger: Arc<Ledger>,
+    rounds: Mutex<Rounds>,
 }
 
 impl LedgerCheck {
     /// A loop.
     pub fn new(ledger: Arc<Ledger>) -> Self {
-        Self { ledger }
+        Self { ledger, rounds: Mutex::default() }
     }
 
     /// Compares until told to stop.
@@ -40,50 +52,64 @@ impl LedgerCheck {
         step_until(&mut self, &shutdown).await
     }
 
-    /// Compares every row that the log names, and every row that claims to be open, once. What
-    /// is wrong is reported by the ledger.
+    /// Compares every row that the log names, every row that claims to be open, and a part of the others,
+    /// once. What is wrong is reported by the ledger.
     pub async fn step(&self) -> StoreResult<()> {
-        let page = MAX_PAYOUT_PAGE as usize;
         let open = self.ledger.open_rows().await?;
-        let payouts: Vec<PayoutId> = select(&open, |row| match row {
+        let work = self.open_work(&open).await?;
+        self.other_open_rows(&open).await?;
+        self.ledger.list_signers().await?;
+        self.ledger.list_api_keys().await?;
+        for state in OPEN_STATES {
+            self.list(state).await?;
+        }
+        self.ledger.check_ids().await?;
+        self.rounds.lock().await.step(&self.ledger).await?;
+        refused::look_again(&self.ledger).await?;
+        missing_jobs::restore(&self.ledger, work).await?;
+        self.ledger.forget_removed().await?;
+        self.ledger.checkpoint().await?;
+        Ok(())
+    }
+
+    /// Payouts and transactions that the log names as open.
+    async fn open_work(&self, open: &[RowId]) -> StoreResult<OpenWork> {
+        let payouts: Vec<PayoutId> = select(open, |row| match row {
             RowId::Payout(id) => Some(*id),
             _ => None,
         });
         let mut work = OpenWork::default();
-        for ids in payouts.chunks(page) {
+        for ids in payouts.chunks(MAX_PAYOUT_PAGE as usize) {
             work.payouts.extend(self.ledger.check_payouts(ids).await?.rows);
             self.ledger.approvals(ids).await?;
         }
-        let budgets: Vec<BudgetKey> = select(&open, |row| match row {
-            RowId::Budget(key) => Some(*key),
-            _ => None,
-        });
-        for keys in budgets.chunks(page) {
-            passing(self.ledger.budgets(keys).await)?;
-        }
-        let intents: Vec<IntentId> = select(&open, |row| match row {
+        let intents: Vec<IntentId> = select(open, |row| match row {
             RowId::Intent(id) => Some(*id),
             _ => None,
         });
         for id in &intents {
             passing(self.ledger.attempts(*id).await)?;
         }
-        let vaults: Vec<VaultRef> = select(&open, |row| match row {
+        work.intents = intents.into_iter().collect();
+        Ok(work)
+    }
+
+    /// Sums and known blocks that the log names.
+    async fn other_open_rows(&self, open: &[RowId]) -> StoreResult<()> {
+        let budgets: Vec<BudgetKey> = select(open, |row| match row {
+            RowId::Budget(key) => Some(*key),
+            _ => None,
+        });
+        for keys in budgets.chunks(MAX_PAYOUT_PAGE as usize) {
+            passing(self.ledger.budgets(keys).await)?;
+        }
+        let vaults: Vec<VaultRef> = select(open, |row| match row {
             RowId::ChainIdentity(vault) => Some(*vault),
             _ => None,
         });
         for vault in vaults {
             passing(self.ledger.chain_identity(vault).await)?;
         }
-        self.ledger.list_signers().await?;
-        self.ledger.list_api_keys().await?;
-        for state in OPEN_STATES {
-            self.list(state).await?;
-        }
-        work.intents = intents.into_iter().collect();
-        missing_jobs::restore(&self.ledger, work).await?;
-        self.ledger.forget_removed().await?;
-        self.ledger.checkpoint().await?;
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use windlass_core::payout::audit::AuditHead;
 use windlass_core::payout::day::UtcDay;
 use windlass_core::store::Store;
 
-use super::ledger::Ledger;
+use super::ledger::{Ledger, readable_state};
 use crate::pace::{Paced, step_until};
 
 /// How often it looks whether a day has begun.
@@ -54,8 +54,8 @@ impl HeadPublisher {
 
     /// Publishes the head, once a day and not before there is one. What was published.
     pub async fn step(&self) -> StoreResult<Option<AuditHead>> {
-        let today = UtcDay::of(self.store.now().await?).to_string();
-        if self.store.state(&self.published).await?.as_ref() == Some(&today) {
+        let today = UtcDay::of(self.store.now().await?);
+        if self.is_published(today).await? {
             return Ok(None);
         }
         let Some(lease) = self.store.acquire_lease(&self.lease, &self.owner, LEASE_TTL).await? else {
@@ -66,24 +66,31 @@ impl HeadPublisher {
         done
     }
 
+    /// Whether it was published that day. What somebody else has written there says nothing.
+    async fn is_published(&self, day: UtcDay) -> StoreResult<bool> {
+        let mark = readable_state(&*self.store, &self.published).await?;
+        Ok(mark == Some(self.ledger.key().published_mark(day)))
+    }
+
     async fn publish(
         &self,
-        today: String,
+        today: UtcDay,
         lease: &windlass_core::lease::Lease,
     ) -> StoreResult<Option<AuditHead>> {
         // Only the end of a log that was followed there is published.
         let head = self.ledger.check_log().await?;
         // Looked at again under the lease: another may have been quicker.
-        if head.seq == 0 || self.store.state(&self.published).await?.as_ref() == Some(&today) {
+        if head.seq == 0 || self.is_published(today).await? {
             return Ok(None);
         }
+        let mark = self.ledger.key().published_mark(today);
         let message = NewMessage {
             partition: self.partition.clone(),
             idempotency_key: format!("audit/{today}"),
             topic: "audit.head".to_owned(),
-            payload: json!({"day": today, "seq": head.seq, "mac": head.mac}).to_string(),
+            payload: json!({"day": today.to_string(), "seq": head.seq, "mac": head.mac}).to_string(),
         };
-        let state = Write::PutState { key: self.published.clone(), value: Some(today) };
+        let state = Write::PutState { key: self.published.clone(), value: Some(mark) };
         let commit = Commit::of(vec![state, Write::Publish(vec![message])]).under_lease(lease);
         self.store.commit(commit).await?;
         tracing::info!(seq = head.seq, mac = %head.mac, "the audit log's head of the day");

@@ -45,18 +45,24 @@ pub(super) async fn insert(tx: &Tx, key: &ApiKey) -> Outcome<()> {
 pub(super) async fn find(tx: &Tx, hash: B256) -> Outcome<Option<ApiKey>> {
     let sql =
         "SELECT name, version, role, hash, created_at_ms, revoked_at_ms, mac FROM api_key WHERE hash = $1";
-    tx.query_opt(sql, &[&hash.as_slice()]).await?.map(|row| read(&row)).transpose()
+    Ok(tx.query_opt(sql, &[&hash.as_slice()]).await?.as_ref().and_then(read))
 }
 
 pub(super) async fn list(tx: &Tx) -> Outcome<Vec<ApiKey>> {
     let sql =
         "SELECT name, version, role, hash, created_at_ms, revoked_at_ms, mac FROM api_key ORDER BY name";
-    tx.query(sql, &[]).await?.iter().map(read).collect()
+    Ok(tx.query(sql, &[]).await?.iter().filter_map(read).collect())
 }
 
-fn read(row: &Row) -> Outcome<ApiKey> {
+/// A key, readable or not; nothing where its name cannot be read.
+fn read(row: &Row) -> Option<ApiKey> {
+    let name: &str = get(row, 0).ok()?;
+    Some(read_columns(name, row).unwrap_or_else(|_| ApiKey::unreadable(name)))
+}
+
+fn read_columns(key: &str, row: &Row) -> Outcome<ApiKey> {
     Ok(ApiKey {
-        name: get(row, 0)?,
+        name: key.to_owned(),
         version: get(row, 1)?,
         role: name(row, 2)?,
         hash: hash(row, 3)?,

@@ -25,10 +25,14 @@ pub(super) async fn put(tx: &Tx, approvals: &[Approval]) -> Outcome<()> {
 pub(super) async fn of(tx: &Tx, payouts: &[PayoutId]) -> Outcome<Vec<Approval>> {
     let ids: Vec<String> = payouts.iter().map(ToString::to_string).collect();
     let sql = "SELECT payout_id, approver, at_ms, mac FROM approval WHERE payout_id = ANY($1) ORDER BY payout_id, approver";
-    tx.query(sql, &[&ids]).await?.iter().map(read).collect()
+    Ok(tx.query(sql, &[&ids]).await?.iter().filter_map(read).collect())
 }
 
-fn read(row: &tokio_postgres::Row) -> Outcome<Approval> {
-    let (payout, approver, at) = (name(row, 0)?, get(row, 1)?, timestamp(row, 2)?);
-    Ok(Approval { payout, approver, at, mac: hash(row, 3)? })
+/// An approval, readable or not; nothing where its approver cannot be read.
+fn read(row: &tokio_postgres::Row) -> Option<Approval> {
+    let (payout, approver) = (name(row, 0).ok()?, get::<String>(row, 1).ok()?);
+    Some(match (timestamp(row, 2), hash(row, 3)) {
+        (Ok(at), Ok(mac)) => Approval { payout, approver, at, mac },
+        _ => Approval::unreadable(payout, approver),
+    })
 }

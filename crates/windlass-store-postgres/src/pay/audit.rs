@@ -86,7 +86,13 @@ fn read_head(row: &Row) -> Outcome<AuditHead> {
     Ok(AuditHead { seq: get(row, 0)?, mac: hash(row, 1)? })
 }
 
+/// An entry, readable or not.
 fn read(row: &Row) -> Outcome<AuditRow> {
+    let seq = get(row, 0)?;
+    Ok(read_columns(seq, row).unwrap_or_else(|_| AuditRow::unreadable(seq)))
+}
+
+fn read_columns(seq: i64, row: &Row) -> Outcome<AuditRow> {
     let entry = AuditEntry {
         actor: get(row, 2)?,
         action: get(row, 3)?,
@@ -94,5 +100,5 @@ fn read(row: &Row) -> Outcome<AuditRow> {
         detail: get(row, 5)?,
         rows: get(row, 7)?,
     };
-    Ok(AuditRow { seq: get(row, 0)?, at: timestamp(row, 1)?, entry, mac: hash(row, 6)? })
+    Ok(AuditRow { seq, at: timestamp(row, 1)?, entry, mac: hash(row, 6)? })
 }

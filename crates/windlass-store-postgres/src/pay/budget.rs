@@ -1,10 +1,12 @@
 //! Sums of days.
 
+use tokio_postgres::Row;
 use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::ledger::{Budget, BudgetKey};
 use windlass_core::payout::request::VaultRef;
 use windlass_core::payout::store::MAX_PAYOUT_PAGE;
 
+use super::ids::readable;
 use super::put_rows;
 use super::value::{chain, number};
 use crate::error::Outcome;
@@ -68,16 +70,19 @@ pub(super) async fn find(tx: &Tx, keys: &[BudgetKey]) -> Outcome<Vec<Budget>> {
         let place: usize = unsigned(&row, 0)?;
         let budget = place.checked_sub(1).and_then(|place| budgets.get_mut(place));
         let budget = budget.ok_or_else(|| damaged("a budget that was not asked for"))?;
-        (budget.version, budget.total, budget.mac) = (get(&row, 1)?, number(&row, 2)?, hash(&row, 3)?);
+        *budget = read(budget.key, &row, 1);
     }
     Ok(budgets)
 }
 
 /// A page of sums, by their keys.
 pub(super) async fn list(tx: &Tx, after: Option<BudgetKey>, limit: u32) -> Outcome<Vec<Budget>> {
-    let sql = "SELECT chain_id, vault, token, day, recipient, version, total::text, mac FROM budget \
-               WHERE (chain_id, vault, token, day, recipient) > ($1, $2, $3, $4, $5) \
-               ORDER BY chain_id, vault, token, day, recipient LIMIT $6";
+    let sql = concat!(
+        "SELECT chain_id, vault, token, day, recipient, version, total::text, mac FROM budget \
+         WHERE (chain_id, vault, token, day, recipient) > ($1, $2, $3, $4, $5) AND ",
+        readable!(budget),
+        " ORDER BY chain_id, vault, token, day, recipient LIMIT $6"
+    );
     // No chain has the id 0.
     let (chain_id, day) = after.map_or((0, 0), |key| (key.vault.chain.as_i64(), key.day.0));
     let key = after.as_ref();
@@ -90,9 +95,17 @@ pub(super) async fn list(tx: &Tx, after: Option<BudgetKey>, limit: u32) -> Outco
         let to = if get::<&[u8]>(&row, 4)?.is_empty() { None } else { Some(address(&row, 4)?) };
         let vault = VaultRef { chain: chain(&row, 0)?, address: address(&row, 1)? };
         let key = BudgetKey { vault, token: address(&row, 2)?, day: UtcDay(get(&row, 3)?), to };
-        budgets.push(Budget { key, version: get(&row, 5)?, total: number(&row, 6)?, mac: hash(&row, 7)? });
+        budgets.push(read(key, &row, 5));
     }
     Ok(budgets)
+}
+
+/// A sum, readable or not: its version, how much, and its code stand in columns from one on.
+fn read(key: BudgetKey, row: &Row, column: usize) -> Budget {
+    match (get(row, column), number(row, column + 1), hash(row, column + 2)) {
+        (Ok(version), Ok(total), Ok(mac)) => Budget { key, version, total, mac },
+        _ => Budget::unreadable(key),
+    }
 }
 
 /// Nobody in particular is an empty recipient.

@@ -6,6 +6,7 @@ use windlass_core::payout::ledger::{Attempt, Intent, IntentId, IntentState};
 use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::store::MAX_PAYOUT_PAGE;
 
+use super::ids::readable;
 use super::put_rows;
 use super::value::{chain, inclusion, number, receipt};
 use crate::error::Outcome;
@@ -27,9 +28,24 @@ const INSERT_ATTEMPT: &str = "INSERT INTO attempt (chain_id, signer, nonce, numb
 
 /// Makes transactions, or replaces them by the version that follows.
 pub(super) async fn put(tx: &Tx, intents: &[Intent]) -> Outcome<()> {
+    free_ended(tx, intents).await?;
     for intent in intents {
         if intent.version == 1 { insert(tx, intent).await? } else { update(tx, intent).await? }
     }
+    Ok(())
+}
+
+/// Only a transaction that is live keeps a payout from another one, whatever stands beside it.
+async fn free_ended(tx: &Tx, intents: &[Intent]) -> Outcome<()> {
+    let new = intents.iter().filter(|intent| intent.version == 1);
+    let payouts: Vec<String> = new.flat_map(|intent| &intent.payouts).map(PayoutId::to_string).collect();
+    if payouts.is_empty() {
+        return Ok(());
+    }
+    let sql = "UPDATE intent_payout p SET is_live = FALSE WHERE payout_id = ANY($1) AND is_live \
+               AND NOT EXISTS (SELECT 1 FROM intent i WHERE i.chain_id = p.chain_id AND i.signer = p.signer \
+                   AND i.nonce = p.nonce AND i.state IN ('OPEN', 'MINED'))";
+    tx.execute(sql, &[&payouts]).await?;
     Ok(())
 }
 
@@ -117,7 +133,7 @@ pub(super) async fn put_attempts(tx: &Tx, attempts: &[Attempt]) -> Outcome<()> {
 
 /// What is read of transactions.
 macro_rules! select {
-    ($rest:literal) => {
+    ($($rest:expr),+) => {
         concat!(
             "SELECT chain_id, signer, nonce, version, recipient, data, gas_limit, created_at_ms, state, \
                  updated_at_ms, attempts, signed_at_block, transaction_hash, block_number, block_hash, \
@@ -125,7 +141,7 @@ macro_rules! select {
                      AND p.signer = i.signer AND p.nonce = i.nonce ORDER BY place), mac, \
                  gas_used, effective_gas_price::text, block_timestamp_s \
              FROM intent i ",
-            $rest
+            $($rest),+
         )
     };
 }
@@ -134,19 +150,22 @@ pub(super) async fn find(tx: &Tx, id: IntentId) -> Outcome<Option<Intent>> {
     let sql = select!("WHERE chain_id = $1 AND signer = $2 AND nonce = $3");
     let params = (id.chain.as_i64(), id.signer, signed("nonce", id.nonce)?);
     let row = tx.query_opt(sql, &[&params.0, &params.1.as_slice(), &params.2]).await?;
-    row.map(|row| read(&row)).transpose()
+    Ok(row.map(|row| read(id, &row)))
 }
 
 /// A page of transactions, by their ids.
 pub(super) async fn list(tx: &Tx, after: Option<IntentId>, limit: u32) -> Outcome<Vec<Intent>> {
-    let sql =
-        select!("WHERE (chain_id, signer, nonce) > ($1, $2, $3) ORDER BY chain_id, signer, nonce LIMIT $4");
+    let sql = select!(
+        "WHERE (chain_id, signer, nonce) > ($1, $2, $3) AND ",
+        readable!(intent),
+        " ORDER BY chain_id, signer, nonce LIMIT $4"
+    );
     // No chain has the id 0.
     let chain = after.map_or(0, |id| id.chain.as_i64());
     let nonce = after.map_or(Ok(0), |id| signed("nonce", id.nonce))?;
     let signer = after.as_ref().map_or(&[][..], |id| id.signer.as_slice());
     let limit = i64::from(limit.min(MAX_PAYOUT_PAGE));
-    tx.query(sql, &[&chain, &signer, &nonce, &limit]).await?.iter().map(read).collect()
+    read_all(&tx.query(sql, &[&chain, &signer, &nonce, &limit]).await?)
 }
 
 pub(super) async fn of_payout(tx: &Tx, payout: PayoutId) -> Outcome<Vec<Intent>> {
@@ -154,8 +173,10 @@ pub(super) async fn of_payout(tx: &Tx, payout: PayoutId) -> Outcome<Vec<Intent>>
                ORDER BY chain_id, signer, nonce";
     let mut intents = Vec::new();
     for row in tx.query(sql, &[&payout.to_string()]).await? {
-        let id = IntentId { chain: chain(&row, 0)?, signer: address(&row, 1)?, nonce: unsigned(&row, 2)? };
-        intents.extend(find(tx, id).await?);
+        // What names no transaction belongs to none.
+        if let Ok(id) = id_of(&row) {
+            intents.extend(find(tx, id).await?);
+        }
     }
     Ok(intents)
 }
@@ -164,35 +185,77 @@ pub(super) async fn of_payout(tx: &Tx, payout: PayoutId) -> Outcome<Vec<Intent>>
 pub(super) async fn of_payouts(tx: &Tx, payouts: &[String]) -> Outcome<Vec<Intent>> {
     let sql = select!(
         "WHERE (chain_id, signer, nonce) IN \
-             (SELECT chain_id, signer, nonce FROM intent_payout WHERE payout_id = ANY($1)) \
-         ORDER BY chain_id, signer, nonce"
+             (SELECT chain_id, signer, nonce FROM intent_payout WHERE payout_id = ANY($1)) AND ",
+        readable!(intent),
+        " ORDER BY chain_id, signer, nonce"
     );
-    tx.query(sql, &[&payouts]).await?.iter().map(read).collect()
+    read_all(&tx.query(sql, &[&payouts]).await?)
 }
 
 pub(super) async fn attempts(tx: &Tx, intent: IntentId) -> Outcome<Vec<Attempt>> {
-    let sql = "SELECT number, hash, max_fee::text, priority_fee::text, raw, created_at_ms FROM attempt \
+    let sql = "SELECT chain_id, signer, nonce, number, hash, max_fee::text, priority_fee::text, raw, \
+                   created_at_ms FROM attempt \
                WHERE chain_id = $1 AND signer = $2 AND nonce = $3 ORDER BY number";
     let params = (intent.chain.as_i64(), intent.signer, signed("nonce", intent.nonce)?);
     let rows = tx.query(sql, &[&params.0, &params.1.as_slice(), &params.2]).await?;
-    let read = |row| {
-        Ok(Attempt {
-            intent,
-            number: unsigned(row, 0)?,
-            hash: hash(row, 1)?,
-            fees: GasFees { max_fee: number(row, 2)?, priority_fee: number(row, 3)? },
-            raw: get::<Vec<u8>>(row, 4)?.into(),
-            created_at: timestamp(row, 5)?,
-        })
-    };
-    rows.iter().map(read).collect()
+    Ok(rows.iter().map(|row| read_attempt(intent, row)).collect())
 }
 
-fn read(row: &Row) -> Outcome<Intent> {
+/// A page of signed forms, by transaction and number.
+pub(super) async fn list_attempts(
+    tx: &Tx,
+    after: Option<(IntentId, u32)>,
+    limit: u32,
+) -> Outcome<Vec<Attempt>> {
+    let sql = concat!(
+        "SELECT chain_id, signer, nonce, number, hash, max_fee::text, priority_fee::text, raw, created_at_ms \
+         FROM attempt WHERE (chain_id, signer, nonce, number) > ($1, $2, $3, $4) AND ",
+        readable!(attempt),
+        " ORDER BY chain_id, signer, nonce, number LIMIT $5"
+    );
+    // No chain has the id 0.
+    let chain = after.map_or(0, |(id, _)| id.chain.as_i64());
+    let nonce = after.map_or(Ok(0), |(id, _)| signed("nonce", id.nonce))?;
+    let signer = after.as_ref().map_or(&[][..], |(id, _)| id.signer.as_slice());
+    let number = after.map_or(0, |(_, number)| i64::from(number));
+    let limit = i64::from(limit.min(MAX_PAYOUT_PAGE));
+    let rows = tx.query(sql, &[&chain, &signer, &nonce, &number, &limit]).await?;
+    rows.iter().map(|row| Ok(read_attempt(id_of(row)?, row))).collect()
+}
+
+/// A signed form, readable or not.
+fn read_attempt(intent: IntentId, row: &Row) -> Attempt {
+    let read = || -> Outcome<Attempt> {
+        Ok(Attempt {
+            intent,
+            number: unsigned(row, 3)?,
+            hash: hash(row, 4)?,
+            fees: GasFees { max_fee: number(row, 5)?, priority_fee: number(row, 6)? },
+            raw: get::<Vec<u8>>(row, 7)?.into(),
+            created_at: timestamp(row, 8)?,
+        })
+    };
+    read().unwrap_or_else(|_| Attempt::unreadable(intent, unsigned(row, 3).unwrap_or(0)))
+}
+
+fn id_of(row: &Row) -> Outcome<IntentId> {
+    Ok(IntentId { chain: chain(row, 0)?, signer: address(row, 1)?, nonce: unsigned(row, 2)? })
+}
+
+fn read_all(rows: &[Row]) -> Outcome<Vec<Intent>> {
+    rows.iter().map(|row| Ok(read(id_of(row)?, row))).collect()
+}
+
+/// A transaction, readable or not.
+fn read(id: IntentId, row: &Row) -> Intent {
+    read_columns(id, row).unwrap_or_else(|_| Intent::unreadable(id))
+}
+
+fn read_columns(id: IntentId, row: &Row) -> Outcome<Intent> {
     let payouts: Vec<&str> = get(row, 15)?;
     let state: &str = get(row, 8)?;
     Ok(Intent {
-        id: IntentId { chain: chain(row, 0)?, signer: address(row, 1)?, nonce: unsigned(row, 2)? },
+        id,
         version: get(row, 3)?,
         to: address(row, 4)?,
         data: get::<Vec<u8>>(row, 5)?.into(),

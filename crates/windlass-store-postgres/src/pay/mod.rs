@@ -8,6 +8,7 @@ mod access;
 mod approval;
 mod audit;
 mod budget;
+mod ids;
 mod intent;
 mod payout;
 mod replace;
@@ -21,7 +22,7 @@ use windlass_core::commit::Written;
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::payout::audit::{AuditHead, AuditRow};
 use windlass_core::payout::ledger::{
-    ApiKey, Approval, Attempt, Budget, BudgetKey, Intent, IntentId, PayWrite, Payout, SignerRow,
+    ApiKey, Approval, Attempt, Budget, BudgetKey, Intent, IntentId, PayWrite, Payout, RowId, SignerRow,
 };
 use windlass_core::payout::request::{IdempotencyKey, PayoutId, VaultRef};
 use windlass_core::payout::state::PayoutState;
@@ -159,6 +160,15 @@ impl Payouts for PostgresStore {
 
     async fn attempts(&self, intent: IntentId) -> StoreResult<Vec<Attempt>> {
         self.read(&intent, |tx, intent| Box::pin(intent::attempts(tx, *intent))).await
+    }
+
+    async fn list_attempts(&self, after: Option<(IntentId, u32)>, limit: u32) -> StoreResult<Vec<Attempt>> {
+        self.read(&(after, limit), |tx, (after, limit)| Box::pin(intent::list_attempts(tx, *after, *limit)))
+            .await
+    }
+
+    async fn unreadable_ids(&self) -> StoreResult<Vec<RowId>> {
+        self.read(&(), |tx, ()| Box::pin(ids::list(tx))).await
     }
 
     async fn signer(&self, chain: ChainId, address: Address) -> StoreResult<Option<SignerRow>> {

@@ -10,13 +10,14 @@ use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::ledger::{Hold, OpenTotalLimit, Payout};
 use windlass_core::payout::memo::{Memo, Reference};
 use windlass_core::payout::partial_id::IdSuffix;
-use windlass_core::payout::request::{IdempotencyKey, PayoutRequest, VaultRef};
+use windlass_core::payout::request::{IdempotencyKey, PayoutId, PayoutRequest, VaultRef};
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery};
 use windlass_core::time::Timestamp;
 
+use super::ids::readable;
 use super::put_rows;
-use super::value::{chain, hex, inclusion, intent_id, number, optional_timestamp};
+use super::value::{chain, hex, inclusion, intent_id, nothing, number, optional_timestamp};
 use crate::error::Outcome;
 use crate::row::{address, damaged, get, hash, name, optional_name, signed, timestamp, unsigned};
 use crate::tx::{Param, Tx};
@@ -27,7 +28,8 @@ macro_rules! select {
             "SELECT id, version, key, chain_id, vault, token, recipient, amount::text, created_by, \
                  created_at_ms, retry_of, state, updated_at_ms, reason, hold_reason, hold_until_ms, \
                  budget_day, intent_signer, intent_nonce, transaction_hash, block_number, block_hash, \
-                 submitted_at_ms, confirmed_at_ms, finalized_at_ms, mac, memo, reference FROM payout ",
+                 submitted_at_ms, confirmed_at_ms, finalized_at_ms, mac, memo, reference, request_id \
+             FROM payout ",
             $rest
         )
     };
@@ -149,15 +151,15 @@ fn stands(payout: &Payout) -> StoreResult<Value> {
 }
 
 pub(super) async fn of_ids(tx: &Tx, ids: &[String]) -> Outcome<Vec<Payout>> {
-    read_all(&tx.query(select!("WHERE id = ANY($1) ORDER BY id"), &[&ids]).await?)
+    Ok(read_all(&tx.query(select!("WHERE id = ANY($1) ORDER BY id"), &[&ids]).await?))
 }
 
 pub(super) async fn of_keys(tx: &Tx, keys: &[&str]) -> Outcome<Vec<Payout>> {
-    read_all(&tx.query(select!("WHERE key = ANY($1) ORDER BY id"), &[&keys]).await?)
+    Ok(read_all(&tx.query(select!("WHERE key = ANY($1) ORDER BY id"), &[&keys]).await?))
 }
 
 pub(super) async fn of_requests(tx: &Tx, ids: &[&[u8]]) -> Outcome<Vec<Payout>> {
-    read_all(&tx.query(select!("WHERE request_id = ANY($1) ORDER BY id"), &[&ids]).await?)
+    Ok(read_all(&tx.query(select!("WHERE request_id = ANY($1) ORDER BY id"), &[&ids]).await?))
 }
 
 /// A page of payouts.
@@ -186,7 +188,8 @@ pub(super) async fn list(tx: &Tx, query: &PayoutQuery) -> Outcome<Vec<Payout>> {
         ("id <", "", before.as_ref().map(|it| it as Param<'_>)),
         (behind, "", after.as_ref().map(|it| it as Param<'_>)),
     ];
-    let (mut conditions, mut params): (Vec<String>, Vec<Param<'_>>) = (vec!["TRUE".to_owned()], Vec::new());
+    let (mut conditions, mut params): (Vec<String>, Vec<Param<'_>>) =
+        (vec![readable!(payout).to_owned()], Vec::new());
     for (condition, cast, value) in wanted {
         if let Some(value) = value {
             params.push(value);
@@ -197,14 +200,15 @@ pub(super) async fn list(tx: &Tx, query: &PayoutQuery) -> Outcome<Vec<Payout>> {
     params.push(&limit);
     let conditions = conditions.join(" AND ");
     let sql = format!("{}WHERE {conditions} ORDER BY id {order} LIMIT ${}", select!(""), params.len());
-    read_all(&tx.query(&sql, &params).await?)
+    Ok(read_all(&tx.query(&sql, &params).await?))
 }
 
 /// How many payouts stand where.
 pub(super) async fn count(tx: &Tx) -> Outcome<Vec<(PayoutState, u64)>> {
     let rows = tx.query("SELECT state, count(*) FROM payout GROUP BY state", &[]).await?;
     let mut counts: Vec<(PayoutState, u64)> =
-        rows.iter().map(|row| Ok((name(row, 0)?, unsigned(row, 1)?))).collect::<Outcome<_>>()?;
+        // A row of an unknown state is refused wherever it is read.
+        rows.iter().filter_map(|row| Some((name(row, 0).ok()?, unsigned(row, 1).ok()?))).collect();
     counts.sort_unstable();
     Ok(counts)
 }
@@ -231,13 +235,14 @@ pub(super) async fn paid_to(tx: &Tx, vault: VaultRef, to: &[Address]) -> Outcome
          ORDER BY recipient"
     );
     let rows = tx.query(sql, &[&vault.chain.as_i64(), &vault.address.as_slice(), &to]).await?;
-    rows.iter().map(read).collect()
+    Ok(read_all(&rows))
 }
 
 /// How much of a token is submitted and not in a block yet.
 pub(super) async fn open_total(tx: &Tx, vault: VaultRef, token: Address) -> Outcome<U256> {
+    // An amount that is none is of a row that is refused wherever it is read.
     let sql = "SELECT LEAST(COALESCE(sum(amount), 0), 2::numeric ^ 256 - 1)::numeric(78, 0)::text FROM payout \
-               WHERE state = 'SUBMITTED' AND block_number IS NULL AND chain_id = $1 AND vault = $2 AND token = $3";
+               WHERE amount >= 0 AND amount < 2::numeric ^ 256 AND state = 'SUBMITTED' AND block_number IS NULL AND chain_id = $1 AND vault = $2 AND token = $3";
     let params = (vault.chain.as_i64(), vault.address, token);
     let row = tx.query_one(sql, &[&params.0, &params.1.as_slice(), &params.2.as_slice()]).await?;
     number(&row, 0)
@@ -250,16 +255,22 @@ pub(super) async fn check_open_total(tx: &Tx, limit: &OpenTotalLimit) -> Outcome
     Ok(limit.check(open_total(tx, limit.vault, limit.token).await?)?)
 }
 
-fn read_all(rows: &[Row]) -> Outcome<Vec<Payout>> {
-    rows.iter().map(read).collect()
+fn read_all(rows: &[Row]) -> Vec<Payout> {
+    rows.iter().filter_map(read).collect()
 }
 
-fn read(row: &Row) -> Outcome<Payout> {
+/// A payout, readable or not; nothing where its id cannot be read.
+fn read(row: &Row) -> Option<Payout> {
+    let id = name(row, 0).ok()?;
+    Some(read_columns(id, row).unwrap_or_else(|_| Payout::unreadable(id)))
+}
+
+fn read_columns(id: PayoutId, row: &Row) -> Outcome<Payout> {
     let vault = VaultRef { chain: chain(row, 3)?, address: address(row, 4)? };
     let key = IdempotencyKey::new(get::<String>(row, 2)?).map_err(|error| damaged(error.to_string()))?;
     let until = optional_timestamp(row, 15)?;
-    Ok(Payout {
-        id: name(row, 0)?,
+    let payout = Payout {
+        id,
         version: get(row, 1)?,
         request: PayoutRequest {
             vault,
@@ -274,7 +285,10 @@ fn read(row: &Row) -> Outcome<Payout> {
         state: name(row, 11)?,
         updated_at: timestamp(row, 12)?,
         reason: get(row, 13)?,
-        hold: get::<Option<String>>(row, 14)?.map(|reason| Hold { reason, until }),
+        hold: match get::<Option<String>>(row, 14)? {
+            Some(reason) => Some(Hold { reason, until }),
+            None => nothing(row, &[15])?,
+        },
         budget_day: get::<Option<i64>>(row, 16)?.map(UtcDay),
         intent: intent_id(row, vault.chain, 17)?,
         inclusion: inclusion(row, 19)?,
@@ -290,5 +304,6 @@ fn read(row: &Row) -> Outcome<Payout> {
             .map(Reference::new)
             .transpose()
             .map_err(|error| damaged(error.to_string()))?,
-    })
+    };
+    Ok(payout.stored_under(hash(row, 28)?))
 }

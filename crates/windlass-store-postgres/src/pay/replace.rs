@@ -5,7 +5,7 @@ use windlass_core::error::StoreError;
 use windlass_core::payout::ledger::{Intent, IntentId, IntentState, Payout, ReplacedRow, RowId};
 use windlass_core::payout::memo::{Memo, Reference};
 
-use super::{access, approval, budget, intent, payout, signer};
+use super::{access, approval, budget, ids, intent, payout, signer};
 use crate::error::Outcome;
 use crate::row::{get, signed};
 use crate::tx::Tx;
@@ -73,6 +73,13 @@ async fn remove_row(tx: &Tx, row: &RowId) -> Outcome<()> {
         RowId::ApiKey(name) => {
             tx.execute("DELETE FROM api_key WHERE name = $1", &[name]).await?;
         }
+        RowId::Attempt { intent, number } => {
+            let sql =
+                "DELETE FROM attempt WHERE chain_id = $1 AND signer = $2 AND nonce = $3 AND number = $4";
+            let (chain, nonce) = (intent.chain.as_i64(), signed("nonce", intent.nonce)?);
+            tx.execute(sql, &[&chain, &intent.signer.as_slice(), &nonce, &i64::from(*number)]).await?;
+        }
+        RowId::Unreadable { table, key } => ids::remove(tx, table, key).await?,
         // It is kept among the states, and learned anew.
         RowId::ChainIdentity(_) => {}
     }

@@ -4,6 +4,7 @@ use tokio_postgres::Row;
 use windlass_core::chain::{Address, ChainId};
 use windlass_core::payout::ledger::SignerRow;
 
+use super::ids::readable;
 use super::put_rows;
 use super::value::chain;
 use crate::error::Outcome;
@@ -47,19 +48,28 @@ pub(super) async fn find(tx: &Tx, chain: ChainId, address: Address) -> Outcome<O
     let sql = "SELECT chain_id, address, version, next_nonce, halted, updated_at_ms, mac FROM signer \
                WHERE chain_id = $1 AND address = $2";
     let row = tx.query_opt(sql, &[&chain.as_i64(), &address.as_slice()]).await?;
-    row.map(|row| read(&row)).transpose()
+    Ok(row.map(|row| read(chain, address, &row)))
 }
 
 pub(super) async fn list(tx: &Tx) -> Outcome<Vec<SignerRow>> {
-    let sql = "SELECT chain_id, address, version, next_nonce, halted, updated_at_ms, mac FROM signer \
-               ORDER BY chain_id, address";
-    tx.query(sql, &[]).await?.iter().map(read).collect()
+    let sql = concat!(
+        "SELECT chain_id, address, version, next_nonce, halted, updated_at_ms, mac FROM signer WHERE ",
+        readable!(signer),
+        " ORDER BY chain_id, address"
+    );
+    let rows = tx.query(sql, &[]).await?;
+    rows.iter().map(|row| Ok(read(chain(row, 0)?, address(row, 1)?, row))).collect()
 }
 
-fn read(row: &Row) -> Outcome<SignerRow> {
+/// An account, readable or not.
+fn read(chain: ChainId, address: Address, row: &Row) -> SignerRow {
+    read_columns(chain, address, row).unwrap_or_else(|_| SignerRow::unreadable(chain, address))
+}
+
+fn read_columns(chain: ChainId, address: Address, row: &Row) -> Outcome<SignerRow> {
     Ok(SignerRow {
-        chain: chain(row, 0)?,
-        address: address(row, 1)?,
+        chain,
+        address,
         version: get(row, 2)?,
         next_nonce: unsigned(row, 3)?,
         halted: get(row, 4)?,

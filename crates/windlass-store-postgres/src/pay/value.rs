@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use tokio_postgres::Row;
+use tokio_postgres::types::{FromSql, Type};
 use windlass_core::chain::{BlockRef, ChainId};
 use windlass_core::payout::ledger::{Inclusion, IntentId, ReceiptSummary};
 use windlass_core::time::Timestamp;
@@ -33,7 +34,7 @@ pub(super) fn optional_timestamp(row: &Row, column: usize) -> Outcome<Option<Tim
 /// Three columns that hold a transaction, its block's number and that one's hash, or nothing.
 pub(super) fn inclusion(row: &Row, column: usize) -> Outcome<Option<Inclusion>> {
     if get::<Option<i64>>(row, column + 1)?.is_none() {
-        return Ok(None);
+        return nothing(row, &[column, column + 2]);
     }
     let block = BlockRef { number: unsigned(row, column + 1)?, hash: hash(row, column + 2)? };
     Ok(Some(Inclusion { transaction: hash(row, column)?, block }))
@@ -42,7 +43,7 @@ pub(super) fn inclusion(row: &Row, column: usize) -> Outcome<Option<Inclusion>> 
 /// Two columns that hold an account and its nonce, or nothing.
 pub(super) fn intent_id(row: &Row, chain: ChainId, column: usize) -> Outcome<Option<IntentId>> {
     if get::<Option<i64>>(row, column + 1)?.is_none() {
-        return Ok(None);
+        return nothing(row, &[column]);
     }
     Ok(Some(IntentId { chain, signer: address(row, column)?, nonce: unsigned(row, column + 1)? }))
 }
@@ -50,11 +51,32 @@ pub(super) fn intent_id(row: &Row, chain: ChainId, column: usize) -> Outcome<Opt
 /// Three columns that hold what a receipt says, or nothing.
 pub(super) fn receipt(row: &Row, column: usize) -> Outcome<Option<ReceiptSummary>> {
     if get::<Option<i64>>(row, column)?.is_none() {
-        return Ok(None);
+        return nothing(row, &[column + 1, column + 2]);
     }
     Ok(Some(ReceiptSummary {
         gas_used: unsigned(row, column)?,
         effective_gas_price: number(row, column + 1)?,
         block_timestamp_s: unsigned(row, column + 2)?,
     }))
+}
+
+/// Nothing, where nothing stands in the other columns either.
+pub(super) fn nothing<T>(row: &Row, columns: &[usize]) -> Outcome<Option<T>> {
+    match columns.iter().all(|column| matches!(row.try_get::<_, Option<Present>>(*column), Ok(None))) {
+        true => Ok(None),
+        false => Err(damaged("a part of a value stands without the rest")),
+    }
+}
+
+/// A value of whatever kind.
+struct Present;
+
+impl<'a> FromSql<'a> for Present {
+    fn from_sql(_: &Type, _: &'a [u8]) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
+        Ok(Self)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
 }

@@ -44,7 +44,7 @@ pub(super) fn insert(tx: &Tx<'_>, key: &ApiKey) -> StoreResult<()> {
 pub(super) fn find(tx: &Tx<'_>, hash: B256) -> StoreResult<Option<ApiKey>> {
     let mut statement = tx.prepare(&format!("SELECT {COLUMNS} FROM api_key WHERE hash = ?1"))?;
     let mut rows = statement.query([hash.as_slice()]).translate()?;
-    rows.next().translate()?.map(read).transpose()
+    Ok(rows.next().translate()?.and_then(read))
 }
 
 pub(super) fn list(tx: &Tx<'_>) -> StoreResult<Vec<ApiKey>> {
@@ -52,14 +52,20 @@ pub(super) fn list(tx: &Tx<'_>) -> StoreResult<Vec<ApiKey>> {
     let mut rows = statement.query([]).translate()?;
     let mut keys = Vec::new();
     while let Some(row) = rows.next().translate()? {
-        keys.push(read(row)?);
+        keys.extend(read(row));
     }
     Ok(keys)
 }
 
-fn read(row: &Row<'_>) -> StoreResult<ApiKey> {
+/// A key, readable or not; nothing where its name cannot be read.
+fn read(row: &Row<'_>) -> Option<ApiKey> {
+    let name: String = get(row, 0).ok()?;
+    Some(read_columns(&name, row).unwrap_or_else(|_| ApiKey::unreadable(name)))
+}
+
+fn read_columns(name: &str, row: &Row<'_>) -> StoreResult<ApiKey> {
     Ok(ApiKey {
-        name: get(row, 0)?,
+        name: name.to_owned(),
         version: get(row, 1)?,
         role: text(row, 2)?,
         hash: hash(row, 3)?,

@@ -28,8 +28,12 @@ pub(super) fn of(tx: &Tx<'_>, payouts: &BTreeSet<PayoutId>) -> StoreResult<Vec<A
     for payout in payouts {
         let mut rows = statement.query([payout.to_string()]).translate()?;
         while let Some(row) = rows.next().translate()? {
-            let (approver, at, mac) = (get(row, 0)?, timestamp(row, 1)?, hash(row, 2)?);
-            approvals.push(Approval { payout: *payout, approver, at, mac });
+            // One of an approver that cannot be read is named among such rows.
+            let Ok(approver) = get::<String>(row, 0) else { continue };
+            approvals.push(match (timestamp(row, 1), hash(row, 2)) {
+                (Ok(at), Ok(mac)) => Approval { payout: *payout, approver, at, mac },
+                _ => Approval::unreadable(*payout, approver),
+            });
         }
     }
     Ok(approvals)

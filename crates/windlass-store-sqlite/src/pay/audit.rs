@@ -66,7 +66,7 @@ fn rows(tx: &Tx<'_>, subject: Option<&str>, after: i64, limit: u32) -> StoreResu
     let of_subject = if subject.is_some() { "subject = ?3" } else { "?3 IS NULL" };
     let mut statement = tx.prepare(&format!(
         "SELECT seq, at_ms, actor, action, subject, detail, mac, rows FROM audit \
-         WHERE seq > ?1 AND {of_subject} ORDER BY seq LIMIT ?2"
+         WHERE seq > ?1 AND typeof(seq) = 'integer' AND {of_subject} ORDER BY seq LIMIT ?2"
     ))?;
     let mut rows = statement.query((after, limit, subject)).translate()?;
     let mut entries = Vec::new();
@@ -76,7 +76,13 @@ fn rows(tx: &Tx<'_>, subject: Option<&str>, after: i64, limit: u32) -> StoreResu
     Ok(entries)
 }
 
+/// An entry, readable or not.
 fn read(row: &Row<'_>) -> StoreResult<AuditRow> {
+    let seq = get(row, 0)?;
+    Ok(read_columns(seq, row).unwrap_or_else(|_| AuditRow::unreadable(seq)))
+}
+
+fn read_columns(seq: i64, row: &Row<'_>) -> StoreResult<AuditRow> {
     let entry = AuditEntry {
         actor: get(row, 2)?,
         action: get(row, 3)?,
@@ -84,5 +90,5 @@ fn read(row: &Row<'_>) -> StoreResult<AuditRow> {
         detail: get(row, 5)?,
         rows: get(row, 7)?,
     };
-    Ok(AuditRow { seq: get(row, 0)?, at: timestamp(row, 1)?, entry, mac: hash(row, 6)? })
+    Ok(AuditRow { seq, at: timestamp(row, 1)?, entry, mac: hash(row, 6)? })
 }

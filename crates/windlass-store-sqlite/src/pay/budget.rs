@@ -1,11 +1,13 @@
 //! Sums of days.
 
+use rusqlite::Row;
 use windlass_core::error::StoreResult;
 use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::ledger::{Budget, BudgetKey};
 use windlass_core::payout::request::VaultRef;
 use windlass_core::payout::store::MAX_PAYOUT_PAGE;
 
+use super::ids;
 use super::put_one;
 use super::value::{amount, bytes_of, chain};
 use crate::error::Translate;
@@ -54,18 +56,19 @@ pub(super) fn find(tx: &Tx<'_>, key: BudgetKey) -> StoreResult<Budget> {
     let params = (key.vault.chain.as_i64(), vault, bytes_of(&key.token), key.day.0, recipient(&key));
     let mut rows = statement.query(params).translate()?;
     match rows.next().translate()? {
-        Some(row) => Ok(Budget { key, version: get(row, 0)?, total: amount(row, 1)?, mac: hash(row, 2)? }),
+        Some(row) => Ok(read(key, row, 0)),
         None => Ok(Budget::empty(key)),
     }
 }
 
 /// A page of sums, by their keys.
 pub(super) fn list(tx: &Tx<'_>, after: Option<BudgetKey>, limit: u32) -> StoreResult<Vec<Budget>> {
-    let mut statement = tx.prepare(
+    let readable = ids::BUDGET;
+    let mut statement = tx.prepare(&format!(
         "SELECT chain_id, vault, token, day, recipient, version, total, mac FROM budget \
-         WHERE (chain_id, vault, token, day, recipient) > (?1, ?2, ?3, ?4, ?5) \
-         ORDER BY chain_id, vault, token, day, recipient LIMIT ?6",
-    )?;
+         WHERE (chain_id, vault, token, day, recipient) > (?1, ?2, ?3, ?4, ?5) AND {readable} \
+         ORDER BY chain_id, vault, token, day, recipient LIMIT ?6"
+    ))?;
     let limit = limit.min(MAX_PAYOUT_PAGE);
     let mut rows = match &after {
         // No chain has the id 0.
@@ -81,9 +84,17 @@ pub(super) fn list(tx: &Tx<'_>, after: Option<BudgetKey>, limit: u32) -> StoreRe
         let to = if get::<Vec<u8>>(row, 4)?.is_empty() { None } else { Some(address(row, 4)?) };
         let vault = VaultRef { chain: chain(row, 0)?, address: address(row, 1)? };
         let key = BudgetKey { vault, token: address(row, 2)?, day: UtcDay(get(row, 3)?), to };
-        budgets.push(Budget { key, version: get(row, 5)?, total: amount(row, 6)?, mac: hash(row, 7)? });
+        budgets.push(read(key, row, 5));
     }
     Ok(budgets)
+}
+
+/// A sum, readable or not: its version, how much, and its code stand in columns from one on.
+fn read(key: BudgetKey, row: &Row<'_>, column: usize) -> Budget {
+    match (get(row, column), amount(row, column + 1), hash(row, column + 2)) {
+        (Ok(version), Ok(total), Ok(mac)) => Budget { key, version, total, mac },
+        _ => Budget::unreadable(key),
+    }
 }
 
 /// Nobody in particular is an empty recipient.

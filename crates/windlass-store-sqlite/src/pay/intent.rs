@@ -9,6 +9,7 @@ use windlass_core::payout::ledger::{Attempt, Intent, IntentId, IntentState};
 use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::store::MAX_PAYOUT_PAGE;
 
+use super::ids;
 use super::put_one;
 use super::value::{InclusionColumns, bytes_of, chain, fee, inclusion, receipt, text};
 use crate::error::Translate;
@@ -84,6 +85,7 @@ pub(super) fn insert(tx: &Tx<'_>, intent: &Intent) -> StoreResult<()> {
         ],
     )?;
     for (place, payout) in (0_i64..).zip(&intent.payouts) {
+        free_ended(tx, *payout)?;
         put_one(
             tx,
             || format!("the live transaction of payout {payout}"),
@@ -91,6 +93,15 @@ pub(super) fn insert(tx: &Tx<'_>, intent: &Intent) -> StoreResult<()> {
             (chain, signer, nonce, place, payout.to_string()),
         )?;
     }
+    Ok(())
+}
+
+/// Only a transaction that is live keeps a payout from another one, whatever stands beside it.
+fn free_ended(tx: &Tx<'_>, payout: PayoutId) -> StoreResult<()> {
+    let sql = "UPDATE intent_payout AS p SET is_live = 0 WHERE payout_id = ?1 AND is_live = 1 \
+               AND NOT EXISTS (SELECT 1 FROM intent i WHERE i.chain_id = p.chain_id AND i.signer = p.signer \
+                   AND i.nonce = p.nonce AND i.state IN ('OPEN', 'MINED'))";
+    tx.prepare(sql)?.execute([payout.to_string()]).translate()?;
     Ok(())
 }
 
@@ -120,13 +131,14 @@ pub(super) fn find(tx: &Tx<'_>, id: IntentId) -> StoreResult<Option<Intent>> {
     let mut statement = tx.prepare(&sql)?;
     let params = (id.chain.as_i64(), bytes_of(&id.signer), signed("nonce", id.nonce)?);
     let mut rows = statement.query(params).translate()?;
-    rows.next().translate()?.map(|row| read(tx, row)).transpose()
+    rows.next().translate()?.map(|row| read(tx, id, row)).transpose()
 }
 
 /// A page of transactions, by their ids.
 pub(super) fn list(tx: &Tx<'_>, after: Option<IntentId>, limit: u32) -> StoreResult<Vec<Intent>> {
+    let readable = ids::INTENT;
     let mut statement = tx.prepare(&format!(
-        "SELECT {COLUMNS} FROM intent WHERE (chain_id, signer, nonce) > (?1, ?2, ?3) \
+        "SELECT {COLUMNS} FROM intent WHERE (chain_id, signer, nonce) > (?1, ?2, ?3) AND {readable} \
          ORDER BY chain_id, signer, nonce LIMIT ?4"
     ))?;
     let limit = limit.min(MAX_PAYOUT_PAGE);
@@ -141,7 +153,7 @@ pub(super) fn list(tx: &Tx<'_>, after: Option<IntentId>, limit: u32) -> StoreRes
     .translate()?;
     let mut intents = Vec::new();
     while let Some(row) = rows.next().translate()? {
-        intents.push(read(tx, row)?);
+        intents.push(read(tx, id_of(row)?, row)?);
     }
     Ok(intents)
 }
@@ -158,7 +170,8 @@ fn ids_of(tx: &Tx<'_>, payout: PayoutId) -> StoreResult<Vec<IntentId>> {
     let mut rows = statement.query([payout.to_string()]).translate()?;
     let mut ids = Vec::new();
     while let Some(row) = rows.next().translate()? {
-        ids.push(IntentId { chain: chain(row, 0)?, signer: address(row, 1)?, nonce: unsigned(row, 2)? });
+        // What names no transaction belongs to none.
+        ids.extend(id_of(row));
     }
     Ok(ids)
 }
@@ -178,29 +191,79 @@ pub(super) fn of_payouts(tx: &Tx<'_>, payouts: &BTreeSet<PayoutId>) -> StoreResu
     Ok(intents.into_values().collect())
 }
 
+const ATTEMPT_COLUMNS: &str =
+    "chain_id, signer, nonce, number, hash, max_fee, priority_fee, raw, created_at_ms";
+
 pub(super) fn attempts(tx: &Tx<'_>, intent: IntentId) -> StoreResult<Vec<Attempt>> {
-    let mut statement = tx.prepare(
-        "SELECT number, hash, max_fee, priority_fee, raw, created_at_ms FROM attempt \
-         WHERE chain_id = ?1 AND signer = ?2 AND nonce = ?3 ORDER BY number",
-    )?;
+    let sql = format!(
+        "SELECT {ATTEMPT_COLUMNS} FROM attempt WHERE chain_id = ?1 AND signer = ?2 AND nonce = ?3 ORDER BY number"
+    );
+    let mut statement = tx.prepare(&sql)?;
     let params = (intent.chain.as_i64(), bytes_of(&intent.signer), signed("nonce", intent.nonce)?);
     let mut rows = statement.query(params).translate()?;
     let mut attempts = Vec::new();
     while let Some(row) = rows.next().translate()? {
-        attempts.push(Attempt {
-            intent,
-            number: unsigned(row, 0)?,
-            hash: hash(row, 1)?,
-            fees: GasFees { max_fee: fee(row, 2)?, priority_fee: fee(row, 3)? },
-            raw: get::<Vec<u8>>(row, 4)?.into(),
-            created_at: timestamp(row, 5)?,
-        });
+        attempts.push(read_attempt(intent, row));
     }
     Ok(attempts)
 }
 
-fn read(tx: &Tx<'_>, row: &Row<'_>) -> StoreResult<Intent> {
-    let id = IntentId { chain: chain(row, 0)?, signer: address(row, 1)?, nonce: unsigned(row, 2)? };
+/// A page of signed forms, by transaction and number.
+pub(super) fn list_attempts(
+    tx: &Tx<'_>,
+    after: Option<(IntentId, u32)>,
+    limit: u32,
+) -> StoreResult<Vec<Attempt>> {
+    let readable = ids::ATTEMPT;
+    let mut statement = tx.prepare(&format!(
+        "SELECT {ATTEMPT_COLUMNS} FROM attempt \
+         WHERE (chain_id, signer, nonce, number) > (?1, ?2, ?3, ?4) AND {readable} \
+         ORDER BY chain_id, signer, nonce, number LIMIT ?5"
+    ))?;
+    let limit = limit.min(MAX_PAYOUT_PAGE);
+    let mut rows = match &after {
+        // No chain has the id 0.
+        None => statement.query((0, [0_u8; 0], 0, 0, limit)),
+        Some((id, number)) => {
+            let nonce = signed("nonce", id.nonce)?;
+            statement.query((id.chain.as_i64(), bytes_of(&id.signer), nonce, number, limit))
+        }
+    }
+    .translate()?;
+    let mut attempts = Vec::new();
+    while let Some(row) = rows.next().translate()? {
+        attempts.push(read_attempt(id_of(row)?, row));
+    }
+    Ok(attempts)
+}
+
+/// A signed form, readable or not.
+fn read_attempt(intent: IntentId, row: &Row<'_>) -> Attempt {
+    let read = || -> StoreResult<Attempt> {
+        Ok(Attempt {
+            intent,
+            number: unsigned(row, 3)?,
+            hash: hash(row, 4)?,
+            fees: GasFees { max_fee: fee(row, 5)?, priority_fee: fee(row, 6)? },
+            raw: get::<Vec<u8>>(row, 7)?.into(),
+            created_at: timestamp(row, 8)?,
+        })
+    };
+    read().unwrap_or_else(|_| Attempt::unreadable(intent, unsigned(row, 3).unwrap_or(0)))
+}
+
+fn id_of(row: &Row<'_>) -> StoreResult<IntentId> {
+    Ok(IntentId { chain: chain(row, 0)?, signer: address(row, 1)?, nonce: unsigned(row, 2)? })
+}
+
+/// A transaction, readable or not.
+fn read(tx: &Tx<'_>, id: IntentId, row: &Row<'_>) -> StoreResult<Intent> {
+    let payouts = payouts(tx, id)?;
+    let read = || read_columns(id, payouts.ok_or_else(|| damaged(0, &"a payout's id"))?, row);
+    Ok(read().unwrap_or_else(|_| Intent::unreadable(id)))
+}
+
+fn read_columns(id: IntentId, payouts: Vec<PayoutId>, row: &Row<'_>) -> StoreResult<Intent> {
     let state: String = get(row, 8)?;
     Ok(Intent {
         id,
@@ -208,7 +271,7 @@ fn read(tx: &Tx<'_>, row: &Row<'_>) -> StoreResult<Intent> {
         to: address(row, 4)?,
         data: get::<Vec<u8>>(row, 5)?.into(),
         gas_limit: unsigned(row, 6)?,
-        payouts: payouts(tx, id)?,
+        payouts,
         created_at: timestamp(row, 7)?,
         state: IntentState::named(&state).ok_or_else(|| damaged(8, &state))?,
         updated_at: timestamp(row, 9)?,
@@ -220,7 +283,8 @@ fn read(tx: &Tx<'_>, row: &Row<'_>) -> StoreResult<Intent> {
     })
 }
 
-fn payouts(tx: &Tx<'_>, id: IntentId) -> StoreResult<Vec<PayoutId>> {
+/// What a transaction pays; nothing where one of the payouts cannot be read.
+fn payouts(tx: &Tx<'_>, id: IntentId) -> StoreResult<Option<Vec<PayoutId>>> {
     let mut statement = tx.prepare(
         "SELECT payout_id FROM intent_payout WHERE chain_id = ?1 AND signer = ?2 AND nonce = ?3 ORDER BY place",
     )?;
@@ -228,7 +292,8 @@ fn payouts(tx: &Tx<'_>, id: IntentId) -> StoreResult<Vec<PayoutId>> {
     let mut rows = statement.query(params).translate()?;
     let mut payouts = Vec::new();
     while let Some(row) = rows.next().translate()? {
-        payouts.push(text(row, 0)?);
+        let Ok(payout) = text(row, 0) else { return Ok(None) };
+        payouts.push(payout);
     }
-    Ok(payouts)
+    Ok(Some(payouts))
 }

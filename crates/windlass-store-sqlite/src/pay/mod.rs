@@ -7,6 +7,7 @@ mod access;
 mod approval;
 mod audit;
 mod budget;
+mod ids;
 mod intent;
 mod payout;
 mod replace;
@@ -22,7 +23,7 @@ use windlass_core::commit::Written;
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::payout::audit::{AuditHead, AuditRow};
 use windlass_core::payout::ledger::{
-    ApiKey, Approval, Attempt, Budget, BudgetKey, Intent, IntentId, PayWrite, Payout, SignerRow,
+    ApiKey, Approval, Attempt, Budget, BudgetKey, Intent, IntentId, PayWrite, Payout, RowId, SignerRow,
 };
 use windlass_core::payout::request::{IdempotencyKey, PayoutId, VaultRef};
 use windlass_core::payout::state::PayoutState;
@@ -158,6 +159,14 @@ impl Payouts for SqliteStore {
 
     async fn attempts(&self, intent: IntentId) -> StoreResult<Vec<Attempt>> {
         self.read(move |tx| intent::attempts(tx, intent)).await
+    }
+
+    async fn list_attempts(&self, after: Option<(IntentId, u32)>, limit: u32) -> StoreResult<Vec<Attempt>> {
+        self.read(move |tx| intent::list_attempts(tx, after, limit)).await
+    }
+
+    async fn unreadable_ids(&self) -> StoreResult<Vec<RowId>> {
+        self.read(ids::list).await
     }
 
     async fn signer(&self, chain: ChainId, address: Address) -> StoreResult<Option<SignerRow>> {

@@ -10,14 +10,15 @@ use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::ledger::{Hold, Payout};
 use windlass_core::payout::memo::{Memo, Reference};
 use windlass_core::payout::partial_id::IdSuffix;
-use windlass_core::payout::request::{IdempotencyKey, PayoutRequest, VaultRef};
+use windlass_core::payout::request::{IdempotencyKey, PayoutId, PayoutRequest, VaultRef};
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery};
 use windlass_core::time::Timestamp;
 
+use super::ids;
 use super::put_one;
 use super::value::{
-    InclusionColumns, amount, bytes_of, chain, inclusion, intent_id, optional_timestamp, text,
+    InclusionColumns, amount, bytes_of, chain, inclusion, intent_id, nothing, optional_timestamp, text,
 };
 use crate::error::Translate;
 use crate::row::{address, damaged, get, hash, signed, timestamp, unsigned};
@@ -26,7 +27,7 @@ use crate::writer::Tx;
 const COLUMNS: &str = "id, version, key, chain_id, vault, token, recipient, amount, created_by, created_at_ms, \
      retry_of, state, updated_at_ms, reason, hold_reason, hold_until_ms, budget_day, intent_signer, \
      intent_nonce, transaction_hash, block_number, block_hash, submitted_at_ms, confirmed_at_ms, \
-     finalized_at_ms, mac, memo, reference";
+     finalized_at_ms, mac, memo, reference, request_id";
 
 /// Makes a payout, or replaces it by the version that follows.
 pub(super) fn put(tx: &Tx<'_>, payout: &Payout) -> StoreResult<()> {
@@ -109,9 +110,7 @@ pub(super) fn by<T: ToSql>(tx: &Tx<'_>, column: &str, values: Vec<T>) -> StoreRe
     let mut payouts = Vec::with_capacity(values.len());
     for value in values {
         let mut rows = statement.query([value]).translate()?;
-        if let Some(row) = rows.next().translate()? {
-            payouts.push(read(row)?);
-        }
+        payouts.extend(rows.next().translate()?.and_then(read));
     }
     payouts.sort_by_key(|payout| payout.id);
     payouts.dedup_by_key(|payout| payout.id);
@@ -120,7 +119,7 @@ pub(super) fn by<T: ToSql>(tx: &Tx<'_>, column: &str, values: Vec<T>) -> StoreRe
 
 /// A page of payouts.
 pub(super) fn list(tx: &Tx<'_>, query: &PayoutQuery) -> StoreResult<Vec<Payout>> {
-    let mut conditions = Vec::new();
+    let mut conditions = vec![ids::PAYOUT];
     let mut params: Vec<ToSqlOutput<'_>> = Vec::new();
     let (behind, order) = if query.newest_first { ("id < ?", "DESC") } else { ("id > ?", "ASC") };
     let suffix: Option<&IdSuffix> = query.id_suffix.as_ref();
@@ -145,13 +144,13 @@ pub(super) fn list(tx: &Tx<'_>, query: &PayoutQuery) -> StoreResult<Vec<Payout>>
         }
     }
     params.push(ToSqlOutput::from(i64::from(query.limit.min(MAX_PAYOUT_PAGE))));
-    let filter = if conditions.is_empty() { "1".to_owned() } else { conditions.join(" AND ") };
+    let filter = conditions.join(" AND ");
     let sql = format!("SELECT {COLUMNS} FROM payout WHERE {filter} ORDER BY id {order} LIMIT ?");
     let mut statement = tx.prepare(&sql)?;
     let mut rows = statement.query(params_from_iter(params)).translate()?;
     let mut payouts = Vec::new();
     while let Some(row) = rows.next().translate()? {
-        payouts.push(read(row)?);
+        payouts.extend(read(row));
     }
     Ok(payouts)
 }
@@ -162,7 +161,10 @@ pub(super) fn count(tx: &Tx<'_>) -> StoreResult<Vec<(PayoutState, u64)>> {
     let mut rows = statement.query([]).translate()?;
     let mut counts = Vec::new();
     while let Some(row) = rows.next().translate()? {
-        counts.push((text(row, 0)?, unsigned(row, 1)?));
+        // A row of an unknown state is refused wherever it is read.
+        if let Ok(state) = text(row, 0) {
+            counts.push((state, unsigned(row, 1)?));
+        }
     }
     counts.sort_unstable();
     Ok(counts)
@@ -193,9 +195,7 @@ pub(super) fn paid_to(tx: &Tx<'_>, vault: VaultRef, to: &BTreeSet<Address>) -> S
     for to in to {
         let params = (vault.chain.as_i64(), bytes_of(&vault.address), bytes_of(to));
         let mut rows = statement.query(params).translate()?;
-        if let Some(row) = rows.next().translate()? {
-            payouts.push(read(row)?);
-        }
+        payouts.extend(rows.next().translate()?.and_then(read));
     }
     Ok(payouts)
 }
@@ -210,17 +210,24 @@ pub(super) fn open_total(tx: &Tx<'_>, vault: VaultRef, token: Address) -> StoreR
     let mut rows = statement.query(params).translate()?;
     let mut total = U256::ZERO;
     while let Some(row) = rows.next().translate()? {
-        total = total.saturating_add(amount(row, 0)?);
+        // An amount that cannot be read is of a row that is refused wherever it is read.
+        total = total.saturating_add(amount(row, 0).unwrap_or_default());
     }
     Ok(total)
 }
 
-fn read(row: &Row<'_>) -> StoreResult<Payout> {
+/// A payout, readable or not; nothing where its id cannot be read.
+fn read(row: &Row<'_>) -> Option<Payout> {
+    let id = text(row, 0).ok()?;
+    Some(read_columns(id, row).unwrap_or_else(|_| Payout::unreadable(id)))
+}
+
+fn read_columns(id: PayoutId, row: &Row<'_>) -> StoreResult<Payout> {
     let vault = VaultRef { chain: chain(row, 3)?, address: address(row, 4)? };
     let key = IdempotencyKey::new(get::<String>(row, 2)?).map_err(|error| damaged(2, &error))?;
     let until = optional_timestamp(row, 15)?;
-    Ok(Payout {
-        id: text(row, 0)?,
+    let payout = Payout {
+        id,
         version: get(row, 1)?,
         request: PayoutRequest {
             vault,
@@ -238,7 +245,10 @@ fn read(row: &Row<'_>) -> StoreResult<Payout> {
         state: text(row, 11)?,
         updated_at: timestamp(row, 12)?,
         reason: get(row, 13)?,
-        hold: get::<Option<String>>(row, 14)?.map(|reason| Hold { reason, until }),
+        hold: match get::<Option<String>>(row, 14)? {
+            Some(reason) => Some(Hold { reason, until }),
+            None => nothing(row, &[15])?,
+        },
         budget_day: get::<Option<i64>>(row, 16)?.map(UtcDay),
         intent: intent_id(row, vault.chain, 17)?,
         inclusion: inclusion(row, 19)?,
@@ -254,5 +264,6 @@ fn read(row: &Row<'_>) -> StoreResult<Payout> {
             .map(Reference::new)
             .transpose()
             .map_err(|error| damaged(27, &error))?,
-    })
+    };
+    Ok(payout.stored_under(hash(row, 28)?))
 }

@@ -6,7 +6,7 @@ use windlass_core::payout::ledger::{Intent, IntentId, IntentState, Payout, Repla
 use windlass_core::payout::request::PayoutId;
 
 use super::value::bytes_of;
-use super::{access, approval, budget, intent, payout, signer};
+use super::{access, approval, budget, ids, intent, payout, signer};
 use crate::error::Translate;
 use crate::row::{get, signed};
 use crate::writer::Tx;
@@ -68,6 +68,13 @@ fn remove_row(tx: &Tx<'_>, row: &RowId) -> StoreResult<()> {
         RowId::ApiKey(name) => {
             tx.execute("DELETE FROM api_key WHERE name = ?1", [name])?;
         }
+        RowId::Attempt { intent, number } => {
+            let sql =
+                "DELETE FROM attempt WHERE chain_id = ?1 AND signer = ?2 AND nonce = ?3 AND number = ?4";
+            let nonce = signed("nonce", intent.nonce)?;
+            tx.execute(sql, (intent.chain.as_i64(), bytes_of(&intent.signer), nonce, number))?;
+        }
+        RowId::Unreadable { table, key } => ids::remove(tx, table, key)?,
         // It is kept among the states, and learned anew.
         RowId::ChainIdentity(_) => {}
     }

@@ -5,6 +5,7 @@ use windlass_core::chain::{Address, ChainId};
 use windlass_core::error::StoreResult;
 use windlass_core::payout::ledger::SignerRow;
 
+use super::ids;
 use super::put_one;
 use super::value::{bytes_of, chain};
 use crate::error::Translate;
@@ -48,23 +49,30 @@ pub(super) fn find(tx: &Tx<'_>, chain: ChainId, address: Address) -> StoreResult
     let sql = format!("SELECT {COLUMNS} FROM signer WHERE chain_id = ?1 AND address = ?2");
     let mut statement = tx.prepare(&sql)?;
     let mut rows = statement.query((chain.as_i64(), bytes_of(&address))).translate()?;
-    rows.next().translate()?.map(read).transpose()
+    Ok(rows.next().translate()?.map(|row| read(chain, address, row)))
 }
 
 pub(super) fn list(tx: &Tx<'_>) -> StoreResult<Vec<SignerRow>> {
-    let mut statement = tx.prepare(&format!("SELECT {COLUMNS} FROM signer ORDER BY chain_id, address"))?;
+    let readable = ids::SIGNER;
+    let sql = format!("SELECT {COLUMNS} FROM signer WHERE {readable} ORDER BY chain_id, address");
+    let mut statement = tx.prepare(&sql)?;
     let mut rows = statement.query([]).translate()?;
     let mut signers = Vec::new();
     while let Some(row) = rows.next().translate()? {
-        signers.push(read(row)?);
+        signers.push(read(chain(row, 0)?, address(row, 1)?, row));
     }
     Ok(signers)
 }
 
-fn read(row: &Row<'_>) -> StoreResult<SignerRow> {
+/// An account, readable or not.
+fn read(chain: ChainId, address: Address, row: &Row<'_>) -> SignerRow {
+    read_columns(chain, address, row).unwrap_or_else(|_| SignerRow::unreadable(chain, address))
+}
+
+fn read_columns(chain: ChainId, address: Address, row: &Row<'_>) -> StoreResult<SignerRow> {
     Ok(SignerRow {
-        chain: chain(row, 0)?,
-        address: address(row, 1)?,
+        chain,
+        address,
         version: get(row, 2)?,
         next_nonce: unsigned(row, 3)?,
         halted: get(row, 4)?,

@@ -1,6 +1,7 @@
 //! The ledger's values as SQLite keeps them.
 
 use rusqlite::Row;
+use rusqlite::types::ValueRef;
 use windlass_core::chain::{Address, B256, BlockRef, ChainId, U256};
 use windlass_core::error::StoreResult;
 use windlass_core::payout::ledger::{Inclusion, IntentId, ReceiptSummary};
@@ -39,7 +40,7 @@ pub(super) fn optional_timestamp(row: &Row<'_>, column: usize) -> StoreResult<Op
 /// Three columns that hold a transaction, its block's number and that one's hash, or nothing.
 pub(super) fn inclusion(row: &Row<'_>, column: usize) -> StoreResult<Option<Inclusion>> {
     if get::<Option<i64>>(row, column + 1)?.is_none() {
-        return Ok(None);
+        return nothing(row, &[column, column + 2]);
     }
     let block = BlockRef { number: unsigned(row, column + 1)?, hash: hash(row, column + 2)? };
     Ok(Some(Inclusion { transaction: hash(row, column)?, block }))
@@ -48,7 +49,7 @@ pub(super) fn inclusion(row: &Row<'_>, column: usize) -> StoreResult<Option<Incl
 /// Two columns that hold an account and its nonce, or nothing.
 pub(super) fn intent_id(row: &Row<'_>, chain: ChainId, column: usize) -> StoreResult<Option<IntentId>> {
     if get::<Option<i64>>(row, column + 1)?.is_none() {
-        return Ok(None);
+        return nothing(row, &[column]);
     }
     Ok(Some(IntentId { chain, signer: address(row, column)?, nonce: unsigned(row, column + 1)? }))
 }
@@ -80,11 +81,19 @@ pub(super) fn bytes_of(address: &Address) -> &[u8] {
 /// Three columns that hold what a receipt says, or nothing.
 pub(super) fn receipt(row: &Row<'_>, column: usize) -> StoreResult<Option<ReceiptSummary>> {
     if get::<Option<i64>>(row, column)?.is_none() {
-        return Ok(None);
+        return nothing(row, &[column + 1, column + 2]);
     }
     Ok(Some(ReceiptSummary {
         gas_used: unsigned(row, column)?,
         effective_gas_price: fee(row, column + 1)?,
         block_timestamp_s: unsigned(row, column + 2)?,
     }))
+}
+
+/// Nothing, where nothing stands in the other columns either.
+pub(super) fn nothing<T>(row: &Row<'_>, columns: &[usize]) -> StoreResult<Option<T>> {
+    match columns.iter().find(|column| !matches!(row.get_ref(**column), Ok(ValueRef::Null))) {
+        None => Ok(None),
+        Some(column) => Err(damaged(*column, &"a part of a value stands without the rest")),
+    }
 }

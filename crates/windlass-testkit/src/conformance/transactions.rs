@@ -27,7 +27,13 @@ pub async fn transactions_read_back_exactly(harness: &dyn Harness) {
     pay(&*store, vec![PayWrite::Intents(vec![again.clone()]), PayWrite::Attempts(vec![second.clone()])])
         .await
         .well();
-    assert_eq!(store.attempts(made.id).await.well(), [attempt(1, 1), second]);
+    let both = [attempt(1, 1), second];
+    assert_eq!(store.attempts(made.id).await.well(), both);
+    assert_eq!(store.list_attempts(None, 10).await.well(), both);
+    assert_eq!(store.list_attempts(None, 1).await.well(), both[..1]);
+    assert_eq!(store.list_attempts(Some((made.id, 1)), 10).await.well(), both[1..]);
+    assert_eq!(store.list_attempts(Some((made.id, 2)), 10).await.well(), []);
+    assert_eq!(store.unreadable_ids().await.well(), []);
     let seen = again.seen(Some(inclusion(8)), at(5_000));
     let mined = seen.ended(IntentState::Mined, Some(inclusion(8)), at(6_000)).with_receipt(RECEIPT);
     let mined = Intent { mac: B256::repeat_byte(0x55), ..mined };

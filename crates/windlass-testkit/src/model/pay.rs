@@ -345,6 +345,11 @@ impl Ledger {
         self.intents.values().filter(|intent| wanted(intent)).cloned().collect()
     }
 
+    pub(crate) fn list_attempts(&self, after: Option<(IntentId, u32)>, limit: u32) -> Vec<Attempt> {
+        let behind = self.attempts.iter().filter(|(key, _)| after.is_none_or(|after| **key > after));
+        behind.map(|(_, attempt)| attempt.clone()).take(limit.min(MAX_PAYOUT_PAGE) as usize).collect()
+    }
+
     pub(crate) fn attempts(&self, intent: IntentId) -> Vec<Attempt> {
         self.attempts.values().filter(|attempt| attempt.intent == intent).cloned().collect()
     }

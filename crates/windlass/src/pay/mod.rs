@@ -12,6 +12,7 @@
 //! | [`paying`] | all of it together |
 //! | [`caller`] | who gives a command, and what they may |
 //! | [`find`] | a payout by its id, whole or shortened |
+//! | [`refused`] | rows that a list leaves out |
 //! | [`session`] | a command's store, caller and desk |
 //! | [`health`], [`metrics`] | how it goes, for `/readyz` and in numbers |
 //! | [`movements`] | payouts as they move, in the log
@@ -28,6 +29,7 @@ pub(crate) mod metrics;
 pub(crate) mod movements;
 pub(crate) mod options;
 pub(crate) mod paying;
+pub(crate) mod refused;
 pub(crate) mod risk_file;
 pub(crate) mod rules;
 pub(crate) mod session;

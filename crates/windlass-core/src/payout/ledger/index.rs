@@ -97,6 +97,8 @@ pub enum ForgeryKind {
     Unnamed,
     /// The audit log names it, and it is not there.
     Removed,
+    /// A column of it holds a value that does not belong there.
+    Unreadable,
 }
 
 impl ForgeryKind {
@@ -107,6 +109,7 @@ impl ForgeryKind {
             Self::Old => "old",
             Self::Unnamed => "unnamed",
             Self::Removed => "removed",
+            Self::Unreadable => "unreadable",
         }
     }
 }
@@ -123,6 +126,12 @@ impl fmt::Display for Forgery {
                 write!(f, "{row} stands in the database, and the audit log does not name it")
             }
             ForgeryKind::Removed => write!(f, "{row} was removed from the database"),
+            ForgeryKind::Unreadable => {
+                write!(
+                    f,
+                    "{row} holds a value that does not belong there: somebody else wrote it to the database"
+                )
+            }
         }
     }
 }
@@ -138,6 +147,8 @@ impl RowId {
             Self::Signer { .. } => "signer",
             Self::ApiKey(_) => "api_key",
             Self::ChainIdentity(_) => "chain",
+            Self::Attempt { .. } => "attempt",
+            Self::Unreadable { .. } => "unreadable",
         }
     }
 }
@@ -157,6 +168,8 @@ impl fmt::Display for RowId {
             Self::ChainIdentity(vault) => {
                 write!(f, "the known blocks of chain {} for vault {:#x}", vault.chain, vault.address)
             }
+            Self::Attempt { intent, number } => write!(f, "signed form {number} of transaction {intent}"),
+            Self::Unreadable { table, key } => write!(f, "a row of table {table} with the id {key}"),
         }
     }
 }

@@ -16,6 +16,7 @@ mod row;
 mod row_key;
 mod signer;
 mod tail;
+mod unreadable;
 mod write;
 
 pub use access::{ApiKey, ApiKeyName, DEVELOPMENT, Role};
@@ -30,4 +31,5 @@ pub use row::{Fields, LedgerRow, RowId, RowVersion};
 pub use row_key::RowKeyError;
 pub use signer::SignerRow;
 pub use tail::{MAX_TAIL, check_tail};
+pub use unreadable::is_unreadable;
 pub use write::{OpenTotalLimit, PayWrite, ReplacedRow};

@@ -49,6 +49,20 @@ pub enum RowId {
     ApiKey(String),
     /// The blocks by which a vault's chain is known again.
     ChainIdentity(VaultRef),
+    /// A signed form of a transaction. It carries no code: its account's signature is as good.
+    Attempt {
+        /// Of which transaction.
+        intent: IntentId,
+        /// The how-manieth, from 1 on.
+        number: u32,
+    },
+    /// A row whose id cannot be read.
+    Unreadable {
+        /// In which table.
+        table: String,
+        /// What stands where its id should be, in the database's own words.
+        key: String,
+    },
 }
 
 /// One version of a row, as the audit log names it.

@@ -1,6 +1,6 @@
 //! Rows of the ledger as an operator types them: `payout:ID`, `approval:ID:NAME`,
-//! `sum:CHAIN:VAULT:TOKEN:DAY[:RECIPIENT]` (days since 1970), `transaction:ID`, `account:CHAIN:ADDRESS`, `key:NAME` and
-//! `chain:CHAIN:VAULT`.
+//! `sum:CHAIN:VAULT:TOKEN:DAY[:RECIPIENT]` (days since 1970), `transaction:ID`, `account:CHAIN:ADDRESS`, `key:NAME`,
+//! `chain:CHAIN:VAULT`, `form:TRANSACTION:NUMBER` (a signed form) and `unreadable:TABLE:WORDS`.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -29,6 +29,8 @@ impl RowId {
             Self::Signer { chain, address } => format!("account:{chain}:{address:#x}"),
             Self::ApiKey(name) => format!("key:{name}"),
             Self::ChainIdentity(vault) => format!("chain:{}:{:#x}", vault.chain, vault.address),
+            Self::Attempt { intent, number } => format!("form:{intent}:{number}"),
+            Self::Unreadable { table, key } => format!("unreadable:{table}:{key}"),
         }
     }
 
@@ -54,6 +56,12 @@ impl RowId {
             ("key", [_, ..]) => Self::ApiKey(rest.to_owned()),
             ("chain", [chain, vault]) => {
                 Self::ChainIdentity(VaultRef { chain: part(chain)?, address: part(vault)? })
+            }
+            ("form", [intent, number]) => Self::Attempt { intent: part(intent)?, number: part(number)? },
+            // The database's words may have colons in them.
+            ("unreadable", [table, _, ..]) => {
+                let key = rest[table.len()..].strip_prefix(':').ok_or_else(wrong)?;
+                Self::Unreadable { table: (*table).to_owned(), key: key.to_owned() }
             }
             _ => return Err(wrong()),
         };
@@ -88,6 +96,8 @@ mod tests {
             RowId::Signer { chain, address },
             RowId::ApiKey("a:b@example.org".to_owned()),
             RowId::ChainIdentity(vault),
+            RowId::Attempt { intent: IntentId { chain, signer: address, nonce: 4 }, number: 2 },
+            RowId::Unreadable { table: "payout".to_owned(), key: "'z:z'".to_owned() },
         ];
         for row in rows {
             assert_eq!(RowId::from_key(&row.key()), Ok(row.clone()), "{}", row.key());

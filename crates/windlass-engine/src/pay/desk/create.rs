@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use windlass_core::chain::Address;
+use windlass_core::chain::{Address, B256};
 use windlass_core::payout::desk::{Created, DeskError, MAX_ASKED, NewPayout};
 use windlass_core::payout::ledger::Payout;
 use windlass_core::payout::request::{IdempotencyKey, PayoutId, PayoutRequest};
@@ -81,8 +81,11 @@ impl Desk {
                 Some(known) => is_same(known, &one.request, retry_of)?,
             }
         }
-        if !new.is_empty() {
-            counted::commit(&self.ledger, page.into_commit()).await?;
+        if !new.is_empty()
+            && let Err(error) = counted::commit(&self.ledger, page.into_commit()).await
+        {
+            self.check_request_ids(asked).await?;
+            return Err(error.into());
         }
         let payouts = asked.iter().map(|one| {
             let payout = known[&one.request.key].clone();
@@ -90,6 +93,14 @@ impl Desk {
             (payout, is_new)
         });
         self.advised(payouts.collect()).await
+    }
+
+    /// A row that stands under the request id of another request keeps it from being stored: it is refused,
+    /// and named.
+    async fn check_request_ids(&self, asked: &[NewPayout]) -> Result<(), DeskError> {
+        let ids: Vec<B256> = asked.iter().map(|new| new.request.request_id()).collect();
+        self.ledger.payouts_of_requests(&ids).await?;
+        Ok(())
     }
 
     async fn known(

@@ -1,9 +1,10 @@
 //! From where the log is followed at the next start, so that it need not be from its first entry.
 
 use windlass_core::commit::{Commit, Write};
-use windlass_core::error::StoreResult;
+use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::name::StateKey;
 use windlass_core::payout::ledger::{CHECKPOINT_KEY, MAX_CHECKPOINT_BYTES};
+use windlass_core::store::Store;
 
 use super::Ledger;
 
@@ -34,4 +35,16 @@ impl Ledger {
 
 pub(super) fn checkpoint_key() -> StateKey {
     StateKey::new(CHECKPOINT_KEY).expect("a name of letters and slashes")
+}
+
+/// The value kept under a key. What cannot be read is as good as none: none of these is believed without
+/// its code.
+pub(in crate::pay) async fn readable_state(
+    store: &(impl Store + ?Sized),
+    key: &StateKey,
+) -> StoreResult<Option<String>> {
+    match store.state(key).await {
+        Err(StoreError::Corrupt(_)) => Ok(None),
+        kept => kept,
+    }
 }

@@ -10,7 +10,7 @@ use windlass_core::payout::audit::{AuditFault, AuditHead};
 use windlass_core::payout::ledger::LedgerIndex;
 use windlass_core::payout::store::{AuditQuery, MAX_PAYOUT_PAGE};
 
-use super::checkpoint::checkpoint_key;
+use super::checkpoint::{checkpoint_key, readable_state};
 use super::{Followed, Ledger};
 use crate::pay::head_file::{HeadFile, HeadFileLock};
 
@@ -41,7 +41,7 @@ impl Ledger {
             self.follow(&mut followed.index).await?;
             self.hold_against_file(followed, kept).await?;
         } else {
-            let checkpoint = self.store.state(&checkpoint_key()).await?;
+            let checkpoint = readable_state(&*self.store, &checkpoint_key()).await?;
             let checkpoint = checkpoint.and_then(|kept| LedgerIndex::read_checkpoint(&self.key, &kept));
             let mut index = checkpoint.unwrap_or_default();
             let seq = index.head().seq;

@@ -32,12 +32,16 @@ use windlass_core::chain::B256;
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::payout::audit::{AuditFault, AuditHead, AuditKey};
 use windlass_core::payout::ledger::{
-    ApiKey, ChainIdentity, Forgery, ForgeryKind, IntentId, LedgerIndex, LedgerRow, Payout, RowId, RowStanding,
+    ApiKey, Budget, BudgetKey, ChainIdentity, Forgery, ForgeryKind, Intent, IntentId, LedgerIndex, LedgerRow,
+    Payout, RowId, RowStanding, is_unreadable,
 };
 use windlass_core::payout::request::{PayoutId, VaultRef};
+use windlass_core::payout::store::PayoutQuery;
 use windlass_core::store::Store;
 
+pub(super) use self::checkpoint::readable_state;
 pub(super) use self::naming::subject_of;
+pub(super) use self::signed::{is_signed_form, wrong_form};
 use super::head_file::HeadFile;
 
 /// Rows that were refused, by table and by what is wrong with them.
@@ -92,6 +96,14 @@ impl<T> Checked<T> {
             None => Ok(self.rows),
             Some(forgery) => Err(StoreError::Forged(forgery.to_string())),
         }
+    }
+}
+
+impl Checked<Payout> {
+    /// The last payout of a page, whether it can be used or not: the next page comes behind it.
+    pub fn last(&self, newest_first: bool) -> Option<PayoutId> {
+        let ids = self.rows.iter().chain(&self.refused).map(|payout| payout.id);
+        if newest_first { ids.min() } else { ids.max() }
     }
 }
 
@@ -218,7 +230,7 @@ impl Ledger {
     /// What is wrong with a row, by how it stood to the log before it was read, and does now.
     fn judge<T: LedgerRow>(&self, index: &LedgerIndex, row: &T, before: RowStanding) -> Option<ForgeryKind> {
         if !self.key.is_authentic(row) {
-            return Some(ForgeryKind::Altered);
+            return Some(kind_of_forged(row));
         }
         match before {
             RowStanding::Current => None,
@@ -242,6 +254,12 @@ impl Ledger {
         }
     }
 
+    /// Forgets what was refused among rows that a look has found in order now.
+    fn mended_where(&self, is_mended: impl Fn(&RowId) -> bool) {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.retain(|row, _| !is_mended(row));
+    }
+
     fn mended(&self, rows: impl Iterator<Item = RowId>) {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         if !refused.is_empty() {
@@ -257,6 +275,21 @@ impl Ledger {
         self.read(expected, || self.store.payouts(ids)).await
     }
 
+    /// A page of payouts: those that can be used, and those that were refused.
+    pub async fn check_page(&self, query: &PayoutQuery) -> StoreResult<Checked<Payout>> {
+        self.read(nothing, || self.store.list_payouts(query)).await
+    }
+
+    /// A page of transactions: those that can be used, and those that were refused.
+    pub async fn check_intents(&self, after: Option<IntentId>, limit: u32) -> StoreResult<Checked<Intent>> {
+        self.read(nothing, || self.store.list_intents(after, limit)).await
+    }
+
+    /// A page of sums: those that can be used, and those that were refused.
+    pub async fn check_budgets(&self, after: Option<BudgetKey>, limit: u32) -> StoreResult<Checked<Budget>> {
+        self.read(nothing, || self.store.list_budgets(after, limit)).await
+    }
+
     /// Payouts by the ids under which their vault knows them.
     pub async fn check_payouts_of_requests(&self, ids: &[B256]) -> StoreResult<Checked<Payout>> {
         self.read(nothing, || self.store.payouts_of_requests(ids)).await
@@ -267,8 +300,8 @@ impl Ledger {
         let key = ChainIdentity::state_key(vault).map_err(|error| StoreError::Invalid(error.to_string()))?;
         let expected = |index: &LedgerIndex| named(index, std::iter::once(RowId::ChainIdentity(vault)));
         let read = || async {
-            let kept = self.store.state(&key).await?;
             // What cannot be read is as good as gone, and missed where the log names it.
+            let kept = readable_state(&*self.store, &key).await?;
             Ok(kept.and_then(|text| serde_json::from_str(&text).ok()).into_iter().collect())
         };
         let mut rows = self.read(expected, read).await?.all()?;
@@ -281,12 +314,26 @@ impl Ledger {
         Ok(self.refresh().await?.index.last_version(row))
     }
 
+    /// Names the rows whose ids cannot be read, and forgets those that are gone.
+    pub async fn check_ids(&self) -> StoreResult<()> {
+        let found: BTreeSet<RowId> = self.store.unreadable_ids().await?.into_iter().collect();
+        self.mended_where(|row| matches!(row, RowId::Unreadable { .. }) && !found.contains(row));
+        let forgeries = found.into_iter().map(|row| Forgery { row, kind: ForgeryKind::Unreadable });
+        forgeries.for_each(|forgery| self.refuse(&forgery));
+        Ok(())
+    }
+
     /// Every API key: those that can be used, and those that were refused.
     pub async fn check_api_keys(&self) -> StoreResult<Checked<ApiKey>> {
         let is_key = |row: &&RowId| matches!(row, RowId::ApiKey(_));
         let expected = |index: &LedgerIndex| index.rows().filter(is_key).cloned().collect();
         self.read(expected, || self.store.list_api_keys()).await
     }
+}
+
+/// What is wrong with a row that does not carry its own code.
+pub(super) fn kind_of_forged(row: &impl LedgerRow) -> ForgeryKind {
+    if is_unreadable(row) { ForgeryKind::Unreadable } else { ForgeryKind::Altered }
 }
 
 /// Whether a row is in its table, whatever it says.
@@ -296,11 +343,12 @@ async fn is_there(store: &dyn Store, row: &RowId) -> StoreResult<bool> {
         RowId::Approval { payout, approver } => {
             store.approvals(&[*payout]).await?.iter().any(|one| one.approver == *approver)
         }
-        RowId::Budget(key) => store.budgets(&[*key]).await?.iter().any(|one| one.version > 0),
+        RowId::Budget(key) => store.budgets(&[*key]).await?.iter().any(|one| one.version != 0),
         RowId::Intent(id) => store.intent(*id).await?.is_some(),
         RowId::Signer { chain, address } => store.signer(*chain, *address).await?.is_some(),
         RowId::ApiKey(name) => store.list_api_keys().await?.iter().any(|one| one.name == *name),
-        RowId::ChainIdentity(_) => true,
+        // They are forgotten by whoever looks at all of their kind.
+        RowId::Attempt { .. } | RowId::Unreadable { .. } | RowId::ChainIdentity(_) => true,
     })
 }
 

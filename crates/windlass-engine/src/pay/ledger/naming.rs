@@ -84,7 +84,8 @@ pub(in crate::pay) fn subject_of(row: &RowId) -> String {
     match row {
         RowId::Payout(id) | RowId::Approval { payout: id, .. } => id.to_string(),
         RowId::Budget(key) => key.token.to_string(),
-        RowId::Intent(id) => id.to_string(),
+        RowId::Intent(id) | RowId::Attempt { intent: id, .. } => id.to_string(),
+        RowId::Unreadable { table, .. } => table.clone(),
         RowId::Signer { address, .. } => address.to_string(),
         RowId::ApiKey(name) => name.clone(),
         RowId::ChainIdentity(vault) => vault.address.to_string(),

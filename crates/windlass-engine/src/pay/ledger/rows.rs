@@ -35,14 +35,9 @@ impl Payouts for Ledger {
         let mut query = PayoutQuery { limit: query.limit.min(MAX_PAYOUT_PAGE), ..query.clone() };
         let mut payouts = Vec::new();
         loop {
-            let read = self.read(nothing, || self.store.list_payouts(&query)).await?;
-            let was_full = read.rows.len() + read.forgeries.len() >= query.limit as usize;
-            let ids = read.forgeries.iter().filter_map(|forgery| match forgery.row {
-                RowId::Payout(id) => Some(id),
-                _ => None,
-            });
-            let ids = ids.chain(read.rows.last().map(|payout| payout.id));
-            let last = if query.newest_first { ids.min() } else { ids.max() };
+            let read = self.check_page(&query).await?;
+            let was_full = read.rows.len() + read.refused.len() >= query.limit as usize;
+            let last = read.last(query.newest_first);
             query.limit -= u32::try_from(read.rows.len()).unwrap_or(query.limit).min(query.limit);
             payouts.extend(read.rows);
             if read.forgeries.is_empty() || !was_full || query.limit == 0 {
@@ -84,7 +79,7 @@ impl Payouts for Ledger {
         // What was never written is no row.
         let read = || async {
             let budgets = self.store.budgets(keys).await?;
-            Ok(budgets.into_iter().filter(|budget| budget.version > 0).collect())
+            Ok(budgets.into_iter().filter(|budget| budget.version != 0).collect())
         };
         let written = self.read(expected, read).await?.all()?;
         let written: BTreeMap<BudgetKey, Budget> = written.into_iter().map(|row| (row.key, row)).collect();
@@ -93,12 +88,12 @@ impl Payouts for Ledger {
 
     /// Those that were refused are left out.
     async fn list_budgets(&self, after: Option<BudgetKey>, limit: u32) -> StoreResult<Vec<Budget>> {
-        Ok(self.read(nothing, || self.store.list_budgets(after, limit)).await?.rows)
+        Ok(self.check_budgets(after, limit).await?.rows)
     }
 
     /// Those that were refused are left out.
     async fn list_intents(&self, after: Option<IntentId>, limit: u32) -> StoreResult<Vec<Intent>> {
-        Ok(self.read(nothing, || self.store.list_intents(after, limit)).await?.rows)
+        Ok(self.check_intents(after, limit).await?.rows)
     }
 
     async fn intent(&self, id: IntentId) -> StoreResult<Option<Intent>> {
@@ -120,6 +115,14 @@ impl Payouts for Ledger {
             Some(intent) => self.attempts_of(&intent).await,
             None => Ok(Vec::new()),
         }
+    }
+
+    async fn list_attempts(&self, after: Option<(IntentId, u32)>, limit: u32) -> StoreResult<Vec<Attempt>> {
+        self.store.list_attempts(after, limit).await
+    }
+
+    async fn unreadable_ids(&self) -> StoreResult<Vec<RowId>> {
+        self.store.unreadable_ids().await
     }
 
     async fn signer(&self, chain: ChainId, address: Address) -> StoreResult<Option<SignerRow>> {

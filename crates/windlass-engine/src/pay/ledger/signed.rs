@@ -20,32 +20,24 @@ impl Ledger {
     /// transaction, signed by its account.
     pub async fn attempts_of(&self, intent: &Intent) -> StoreResult<Vec<Attempt>> {
         let attempts = self.store.attempts(intent.id).await?;
-        let is_its = |(place, attempt): (u32, &Attempt)| {
-            attempt.number == place + 1 && self.is_signed_form(intent, attempt)
-        };
         // Somebody may have signed another one since the transaction was read.
-        let known = attempts.get(..intent.attempts as usize);
-        match known {
-            Some(known) if (0..).zip(known).all(is_its) => Ok(known.to_vec()),
-            _ => {
-                let kind = if known.is_none() { ForgeryKind::Removed } else { ForgeryKind::Altered };
-                let forgery = Forgery { row: RowId::Intent(intent.id), kind };
+        let known = attempts.get(..intent.attempts as usize).unwrap_or(&attempts);
+        let is_its = |intent: &Intent, attempt: &Attempt| self.is_signed_form(intent, attempt);
+        match wrong_form(intent, known, is_its) {
+            None => {
+                self.mended_where(|row| matches!(row, RowId::Attempt { intent: of, .. } if *of == intent.id));
+                Ok(known.to_vec())
+            }
+            Some(forgery) => {
                 self.refuse(&forgery);
-                Err(StoreError::Forged(format!("a signed form of {forgery}")))
+                Err(StoreError::Forged(forgery.to_string()))
             }
         }
     }
 
     /// Whether signed bytes are this transaction, by its account. Who has signed is found out once.
     fn is_signed_form(&self, intent: &Intent, attempt: &Attempt) -> bool {
-        let Ok((hash, transaction)) = Transaction::read(&attempt.raw) else { return false };
-        let is_same = hash == attempt.hash
-            && (transaction.chain, transaction.nonce) == (intent.id.chain, intent.id.nonce)
-            && transaction.to == Some(intent.to)
-            && transaction.data == intent.data
-            && transaction.gas_limit == intent.gas_limit
-            && transaction.fees == attempt.fees;
-        is_same && self.is_signed_by_its_account(intent.id, attempt)
+        is_form(intent, attempt) && self.is_signed_by_its_account(intent.id, attempt)
     }
 
     fn is_signed_by_its_account(&self, id: IntentId, attempt: &Attempt) -> bool {
@@ -53,7 +45,7 @@ impl Ledger {
         if known(&self.signed.lock().unwrap_or_else(PoisonError::into_inner)) {
             return true;
         }
-        let is_signed = ReadTransaction::read(&attempt.raw).is_ok_and(|read| read.sender == id.signer);
+        let is_signed = is_signed_by(id, attempt);
         if is_signed {
             self.remember_signed(attempt.hash, id);
         }
@@ -76,4 +68,42 @@ impl Ledger {
         }
         signed.insert(hash, id);
     }
+}
+
+/// The first signed form of a transaction that is not what it should be: there are as many as the
+/// transaction says, numbered from 1 on.
+pub(in crate::pay) fn wrong_form(
+    intent: &Intent,
+    attempts: &[Attempt],
+    is_its: impl Fn(&Intent, &Attempt) -> bool,
+) -> Option<Forgery> {
+    (1..=intent.attempts).find_map(|number| {
+        let kind = match attempts.get(number as usize - 1).filter(|attempt| attempt.number == number) {
+            None => ForgeryKind::Removed,
+            Some(attempt) if attempt.is_unreadable() => ForgeryKind::Unreadable,
+            Some(attempt) if !is_its(intent, attempt) => ForgeryKind::Altered,
+            Some(_) => return None,
+        };
+        Some(Forgery { row: RowId::Attempt { intent: intent.id, number }, kind })
+    })
+}
+
+/// Whether signed bytes are a form of a transaction, whoever has signed them.
+fn is_form(intent: &Intent, attempt: &Attempt) -> bool {
+    let Ok((hash, transaction)) = Transaction::read(&attempt.raw) else { return false };
+    hash == attempt.hash
+        && (transaction.chain, transaction.nonce) == (intent.id.chain, intent.id.nonce)
+        && transaction.to == Some(intent.to)
+        && transaction.data == intent.data
+        && transaction.gas_limit == intent.gas_limit
+        && transaction.fees == attempt.fees
+}
+
+fn is_signed_by(id: IntentId, attempt: &Attempt) -> bool {
+    ReadTransaction::read(&attempt.raw).is_ok_and(|read| read.sender == id.signer)
+}
+
+/// Whether signed bytes are a form of a transaction that its account has signed.
+pub(in crate::pay) fn is_signed_form(intent: &Intent, attempt: &Attempt) -> bool {
+    is_form(intent, attempt) && is_signed_by(intent.id, attempt)
 }

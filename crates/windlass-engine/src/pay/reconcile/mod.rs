@@ -5,6 +5,7 @@
 //! was made is found here, and the vault refuses to pay it again. [`recheck`] looks the other way:
 //! whether the chain still has what is stored as paid.
 
+mod misfiled;
 pub mod recheck;
 pub mod schedule;
 
@@ -12,6 +13,7 @@ use serde::Serialize;
 use serde_json::json;
 use windlass_core::chain::{Address, B256};
 use windlass_core::cursor::{Cursor, CursorRule};
+use windlass_core::error::StoreError;
 use windlass_core::event::LogEvent;
 use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::ledger::{Inclusion, Payout};
@@ -23,6 +25,7 @@ use windlass_core::range::BlockRange;
 use windlass_core::reader::{ChainErrorKind, LogSpan};
 use windlass_core::time::Timestamp;
 
+use self::misfiled::Misfiled;
 use crate::pay::counted;
 use crate::pay::desk::budgets;
 use crate::pay::error::PayError;
@@ -66,7 +69,7 @@ pub struct Reconciled {
     pub unknown: u64,
     /// The first of the payments among them.
     pub unknown_payments: Vec<UnknownPayment>,
-    /// How many events are of payouts whose rows were refused.
+    /// How many events are of payouts whose rows, or whose transactions' rows, were refused.
     pub refused: u64,
     /// How many events contradict what is stored: rejected and paid, or paid otherwise.
     pub contradictions: u64,
@@ -112,6 +115,7 @@ impl Payer {
         };
         let mut done = Reconciled { through: start.saturating_sub(1), ..Reconciled::default() };
         let wanted = filter(self.options.vault.address);
+        let mut misfiled = Misfiled::default();
         let mut from = start;
         let mut size = self.chain.range_size(&wanted).max(1);
         while from <= last_final {
@@ -125,7 +129,7 @@ impl Payer {
                 Err(error) => return Err(error.into()),
             };
             for part in logs.chunks(MAX_PAYOUT_PAGE as usize / 2) {
-                self.compare(part, &mut done).await?;
+                self.compare(part, &mut misfiled, &mut done).await?;
             }
             self.advance(range.to).await?;
             done.through = range.to;
@@ -145,7 +149,12 @@ impl Payer {
         Ok(())
     }
 
-    async fn compare(&self, logs: &[LogEvent], done: &mut Reconciled) -> Result<(), PayError> {
+    async fn compare(
+        &self,
+        logs: &[LogEvent],
+        misfiled: &mut Misfiled,
+        done: &mut Reconciled,
+    ) -> Result<(), PayError> {
         let mut events = Vec::new();
         for log in logs {
             if let Some(event) = VaultEvent::read(self.options.vault, log)? {
@@ -157,21 +166,44 @@ impl Payer {
         let payouts = read.rows;
         for (event, at) in events {
             done.events += 1;
+            let payout = payouts.iter().find(|payout| payout.request.request_id() == event.request_id());
             // What stands in its place was refused, and is reported: nothing is known of it here.
-            if read.refused.iter().any(|payout| payout.request.request_id() == event.request_id()) {
+            let is_refused =
+                || read.refused.iter().any(|payout| payout.request.request_id() == event.request_id());
+            let is_hidden = payout.is_none()
+                && (is_refused() || misfiled.hides(&self.ledger, event.request_id()).await?);
+            if is_hidden {
                 done.refused += 1;
                 continue;
             }
-            let mut payout =
-                payouts.iter().find(|payout| payout.request.request_id() == event.request_id()).cloned();
-            let mut tries = 0;
-            while let Err(error) = self.settle(payout.as_ref(), &event, at, done).await {
-                tries += 1;
-                if !error.is_overtaken() || tries == MAX_TRIES {
-                    return Err(error);
+            match self.settle_latest(payout.cloned(), &event, at, done).await {
+                // A row that it takes was refused, which is reported. The payout waits until the row is put
+                // right, and is then found to be paid where its transaction is followed or it is signed.
+                Err(PayError::Store(StoreError::Forged(why))) => {
+                    tracing::warn!(request = %event.request_id(), %why, "an event of the vault is not compared");
+                    done.refused += 1;
                 }
-                payout = self.ledger.payouts_of_requests(&[event.request_id()]).await?.pop();
+                settled => settled?,
             }
+        }
+        Ok(())
+    }
+
+    /// Settles an event, anew where somebody else was quicker.
+    async fn settle_latest(
+        &self,
+        mut payout: Option<Payout>,
+        event: &VaultEvent,
+        at: Inclusion,
+        done: &mut Reconciled,
+    ) -> Result<(), PayError> {
+        let mut tries = 0;
+        while let Err(error) = self.settle(payout.as_ref(), event, at, done).await {
+            tries += 1;
+            if !error.is_overtaken() || tries == MAX_TRIES {
+                return Err(error);
+            }
+            payout = self.ledger.payouts_of_requests(&[event.request_id()]).await?.pop();
         }
         Ok(())
     }

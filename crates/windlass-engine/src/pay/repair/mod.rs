@@ -8,7 +8,7 @@
 //! | payout | the entries about it, which say all of it |
 //! | approval | the entry about it |
 //! | sum of a day | the payouts that count against it |
-//! | transaction | the forms of it that its account has signed |
+//! | transaction, signed form | the forms of it that its account has signed; where none is left, its row |
 //! | account | the nonces of its transactions; it is halted until an operator resumes it |
 //! | API key | its name: it is revoked, for the log does not have its secret's hash |
 //!
@@ -18,7 +18,6 @@
 mod from_log;
 mod rows;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -28,7 +27,6 @@ use windlass_core::error::StoreError;
 use windlass_core::name::{NameError, Partition};
 use windlass_core::payout::audit::{AuditFault, AuditRow};
 use windlass_core::payout::ledger::{Forgery, ForgeryKind, IllegalMove, PayWrite, ReplacedRow, RowId};
-use windlass_core::payout::store::Payouts;
 
 use super::audit_check::{self, NamedRows, NamedVersion};
 use super::counted;
@@ -138,8 +136,17 @@ impl Repairer {
 
     async fn plan(&self, row: &RowId) -> Result<(Repair, Option<ReplacedRow>), RepairError> {
         let evidence = self.evidence(Some(row)).await?;
-        let found = evidence.refused.iter().find(|forgery| forgery.row == *row).cloned();
-        let forgery = found.ok_or_else(|| RepairError::Sound(row.clone()))?;
+        let is_form = |forgery: &&Forgery| is_form_of(&forgery.row, row);
+        let refused = || evidence.refused.iter();
+        let forgery = refused().find(|forgery| forgery.row == *row).or_else(|| refused().find(is_form));
+        let forgery = forgery.cloned();
+        let forgery = forgery.ok_or_else(|| RepairError::Sound(row.clone()))?;
+        // Signed forms are put right with their transaction, unless they are of none, or one too many.
+        let row = match (row, forgery.kind) {
+            (RowId::Attempt { .. }, ForgeryKind::Unnamed) => row,
+            (RowId::Attempt { intent, .. }, _) => &RowId::Intent(*intent),
+            _ => row,
+        };
         let Some(named) = evidence.named.get(row) else {
             return Ok((Repair { forgery, action: RepairAction::Removed, next: None }, None));
         };
@@ -160,29 +167,8 @@ impl Repairer {
         let kept = self.ledger.check_log().await?;
         let named = audit_check::follow_with(store, key, Some(kept), look).await?;
         let named = named.map_err(RepairError::Broken)?;
-        let mut refused = audit_check::compare(store, key, named.clone()).await?.forgeries;
-        refused.extend(self.refused_forms(&named, &refused).await?);
+        let refused = audit_check::compare(store, key, named.clone()).await?.forgeries;
         Ok(Evidence { named, entries, refused })
-    }
-
-    /// Transactions that are followed and whose signed forms are not what was signed.
-    async fn refused_forms(&self, named: &NamedRows, known: &[Forgery]) -> Result<Vec<Forgery>, StoreError> {
-        let known: BTreeSet<&RowId> = known.iter().map(|forgery| &forgery.row).collect();
-        let mut refused = Vec::new();
-        for row in named.rows().filter(|row| !known.contains(row)) {
-            let RowId::Intent(id) = row else { continue };
-            if !named.get(row).is_some_and(|named| named.is_open) {
-                continue;
-            }
-            match self.ledger.attempts(*id).await {
-                Ok(_) => {}
-                Err(StoreError::Forged(_)) => {
-                    refused.push(Forgery { row: row.clone(), kind: ForgeryKind::Altered });
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(refused)
     }
 
     async fn rebuilt(
@@ -221,8 +207,17 @@ impl Repairer {
             RowId::ChainIdentity(_) => {
                 return Err(unmendable("`windlass pay accept-chain` learns the blocks anew"));
             }
+            // The log names neither.
+            RowId::Attempt { .. } | RowId::Unreadable { .. } => {
+                return Err(RepairError::Sound(row.clone()));
+            }
         })
     }
+}
+
+/// Whether a row is a signed form of a transaction.
+fn is_form_of(form: &RowId, transaction: &RowId) -> bool {
+    matches!((form, transaction), (RowId::Attempt { intent, .. }, RowId::Intent(id)) if intent == id)
 }
 
 /// What is left to do once a row was made anew.
@@ -234,6 +229,12 @@ fn next_step(row: &RowId, replaced: &ReplacedRow) -> Option<String> {
         (RowId::ApiKey(name), _) => {
             Some(format!("key `{name}` is revoked: make another one with `windlass key create`"))
         }
+        (RowId::Intent(_), ReplacedRow::Intent(intent, _)) if intent.attempts == 0 => Some(
+            "no signed form of it was left: the same call is signed again with the same nonce, unless the chain \
+             has used that nonce by then; if that transaction was reverted, its account is halted, and \
+             `windlass signer resume` lets it go on"
+                .to_owned(),
+        ),
         (RowId::Payout(_), ReplacedRow::Payout(payout)) if !payout.state.is_end() => {
             Some("what waits for it is looked at again within a minute".to_owned())
         }

@@ -93,9 +93,14 @@ impl Repairer {
             }
         }
         let Some((_, read)) = forms.first() else {
-            return Err(unmendable(
-                "no form that its account has signed is left; put it back from a backup, or pay from another account",
-            ));
+            return match self.ledger.intent(id).await {
+                Ok(Some(sound)) => Ok((without_forms(sound, named), Vec::new())),
+                Ok(None) | Err(StoreError::Forged(_)) => Err(unmendable(
+                    "neither its row nor a form that its account has signed is left; put it back from a backup, \
+                     or pay from another account",
+                )),
+                Err(error) => Err(error.into()),
+            };
         };
         let call = read.transaction.clone();
         let to = call.to.ok_or_else(|| unmendable("it calls nobody"))?;
@@ -197,6 +202,12 @@ impl Repairer {
         key.hash = self.ledger.key().row_mac(&key);
         key
     }
+}
+
+/// A transaction whose row is right, and of which no signed form is left. The tracker signs the same call
+/// with the same nonce again, unless the nonce is used up by then: the vault says what was paid.
+fn without_forms(intent: Intent, named: NamedVersion) -> Intent {
+    Intent { version: named.version + 1, attempts: 0, mac: B256::ZERO, ..intent }
 }
 
 fn ended(row: &AuditRow) -> Option<Ended> {

@@ -2,6 +2,7 @@
 
 use futures_util::{StreamExt, stream};
 use serde_json::json;
+use windlass_core::error::StoreError;
 use windlass_core::payout::ledger::{Attempt, IntentId};
 use windlass_core::payout::store::Payouts;
 use windlass_core::payout::submit::SendAnswer;
@@ -23,16 +24,20 @@ impl Submitter {
         }
         let payer = &self.payer;
         let sending = intents.iter().map(|intent| async move {
-            let attempts = payer.ledger.attempts(*intent).await?;
+            let attempts = match payer.ledger.attempts(*intent).await {
+                // It was refused, which is reported: this transaction waits, and holds up no other.
+                Err(StoreError::Forged(_)) => return Ok(None),
+                attempts => attempts?,
+            };
             let Some(attempt) = attempts.last() else {
                 return Err(PayError::strange(intent, "it was never signed"));
             };
-            Ok((*intent, attempt.number, payer.send(attempt).await))
+            Ok::<_, PayError>(Some((*intent, attempt.number, payer.send(attempt).await)))
         });
         let answers: Vec<_> = stream::iter(sending.collect::<Vec<_>>()).buffered(AT_ONCE).collect().await;
         let mut page = payer.page();
         for answer in answers {
-            let (intent, number, answers) = answer?;
+            let Some((intent, number, answers)) = answer? else { continue };
             page.note("attempt.sent", intent, json!({"number": number, "answers": words(&answers)}));
         }
         counted::commit(&payer.ledger, page.into_commit().relaxed()).await?;

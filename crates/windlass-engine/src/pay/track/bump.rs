@@ -61,16 +61,20 @@ impl Payer {
         reception: Option<Reception>,
     ) -> Step {
         // Those behind another one wait for that, whatever they offer.
-        let (Some(intent), Some(last)) = (step.next().cloned(), attempts.last()) else { return step };
+        let Some(intent) = step.next().cloned() else { return step };
         let (newest, patience) = (sight.latest.number, self.options.bump_after_blocks);
-        if newest < intent.signed_at_block.saturating_add(patience) {
-            return step;
-        }
-        let is_passed_over =
-            reception.is_some_and(|reception| reception.is_passed_over(last.number, newest, patience));
-        let done = match is_passed_over {
-            true => self.bumped(&intent, step.payouts(), last).await,
-            false => self.unreceived(&intent, last).await,
+        let is_patient = newest < intent.signed_at_block.saturating_add(patience);
+        let is_passed_over = |last: &Attempt| {
+            reception.is_some_and(|reception| reception.is_passed_over(last.number, newest, patience))
+        };
+        let done = match attempts.last() {
+            // It was repaired, and no form of it was left: the same transaction is signed again.
+            None => self.signed_again(&intent, step.payouts(), None).await,
+            Some(_) if is_patient => return step,
+            Some(last) if is_passed_over(last) => {
+                self.signed_again(&intent, step.payouts(), Some(last)).await
+            }
+            Some(last) => self.unreceived(&intent, last).await,
         };
         match done {
             Ok(Bumped::Signed(attempt)) => step.bump = Some(attempt),
@@ -99,12 +103,19 @@ impl Payer {
         Ok(GasBalance::new(balance, intent.gas_limit, max_fee, self.options.warn_below_wei))
     }
 
-    async fn bumped(&self, intent: &Intent, payouts: &[Payout], last: &Attempt) -> Result<Bumped, PayError> {
+    /// A new form of a transaction: for more gas than the last one, or the first that is kept.
+    async fn signed_again(
+        &self,
+        intent: &Intent,
+        payouts: &[Payout],
+        last: Option<&Attempt>,
+    ) -> Result<Bumped, PayError> {
         derived(intent, payouts)?;
         // Without its key it can only be sent as it is.
         let Some(signer) = self.signer_of(intent.id.signer) else { return Ok(Bumped::Unchanged) };
         let market = self.chain.gas_fees().await?;
-        let fees = match last.fees.bumped(market, self.options.gas_cap) {
+        let cap = self.options.gas_cap;
+        let fees = match last.map_or_else(|| market.within(cap), |last| last.fees.bumped(market, cap)) {
             Ok(fees) => fees,
             Err(over) => return Ok(Bumped::OverCap(over)),
         };
@@ -124,7 +135,7 @@ impl Payer {
         let signed = transaction.signed(&signature);
         Ok(Bumped::Signed(Attempt {
             intent: intent.id,
-            number: last.number + 1,
+            number: last.map_or(1, |last| last.number + 1),
             hash: signed.hash,
             fees,
             raw: signed.raw,

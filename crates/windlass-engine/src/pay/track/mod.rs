@@ -232,17 +232,17 @@ impl Tracker {
         let sending = stream::iter(due).map(|intent| {
             let payer = &payer;
             async move {
-                let attempt: Option<Attempt> = payer.ledger.attempts(intent).await?.pop();
-                let attempt = attempt.ok_or_else(|| PayError::strange(intent, "it was never signed"))?;
+                // A repaired transaction may have no form until it is signed again.
+                let Some(attempt) = newest_form(payer, intent).await? else { return Ok(None) };
                 let answers = payer.send(&attempt).await;
-                Ok::<_, PayError>((intent, attempt.number, answers))
+                Ok::<_, PayError>(Some((intent, attempt.number, answers)))
             }
         });
         let sent: Vec<_> = sending.buffered(AT_ONCE).collect().await;
         let mut page: Page = payer.page();
         let mut is_news = false;
         for answer in sent {
-            let (intent, number, answers) = answer?;
+            let Some((intent, number, answers)) = answer? else { continue };
             let before = self.sent.get(&intent);
             let reception = Reception::of(before.and_then(|sent| sent.reception), number, &answers, newest);
             let answers = words(&answers);
@@ -256,6 +256,15 @@ impl Tracker {
             counted::commit(&payer.ledger, page.into_commit().relaxed()).await?;
         }
         Ok(())
+    }
+}
+
+/// The newest signed form of a transaction; none where one was refused, which is reported.
+async fn newest_form(payer: &Payer, intent: IntentId) -> Result<Option<Attempt>, PayError> {
+    match payer.ledger.attempts(intent).await {
+        Ok(mut attempts) => Ok(attempts.pop()),
+        Err(StoreError::Forged(_)) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -11,7 +11,7 @@ use super::world::{FINALITY, World, cancelRequestCall};
 use crate::database::Kind;
 
 /// Cancels a payout's request on the vault; it waits to be mined, and comes before ours.
-async fn cancel(world: &World, id: PayoutId) {
+pub(super) async fn cancel(world: &World, id: PayoutId) {
     let request = world.payout(id).await.request;
     let cancel = cancelRequestCall {
         requestId: request.request_id(),

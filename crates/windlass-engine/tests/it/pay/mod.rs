@@ -2,6 +2,7 @@
 
 mod anvil_pay;
 mod approvals;
+mod beside;
 mod cancel;
 mod checks;
 mod costs;
@@ -9,11 +10,13 @@ mod counting;
 mod desk;
 mod direct;
 mod endpoints;
+mod forms;
 mod gas;
 mod identity;
 mod kills;
 mod life;
 mod lost;
+mod malformed;
 mod native;
 mod native_tampering;
 mod overseer;

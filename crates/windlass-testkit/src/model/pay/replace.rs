@@ -65,7 +65,11 @@ impl Ledger {
             RowId::ApiKey(name) => {
                 self.keys.remove(name);
             }
-            RowId::ChainIdentity(_) => {}
+            RowId::Attempt { intent, number } => {
+                self.attempts.remove(&(*intent, *number));
+            }
+            // Every row of the model can be read.
+            RowId::Unreadable { .. } | RowId::ChainIdentity(_) => {}
         }
     }
 }

@@ -1,12 +1,14 @@
 //! `windlass key list`
 
 use serde::Serialize;
+use windlass_core::payout::ledger::{ApiKey, Forgery, ForgeryKind, LedgerRow, is_unreadable};
 
 use crate::cli::global::Global;
 use crate::compose::store::{self, Access};
 use crate::failure::Failure;
 use crate::output::table::{self, Side};
 use crate::output::{self, time};
+use crate::pay::refused;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -29,7 +31,11 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let store = store::open(&loaded.config.database, Access::Look).await?;
     let keys = store.list_api_keys().await;
     store.close().await;
-    let listed: Vec<Listed> = keys?
+    let (unreadable, keys): (Vec<ApiKey>, Vec<ApiKey>) = keys?.into_iter().partition(is_unreadable);
+    let unreadable =
+        unreadable.iter().map(|key| Forgery { row: key.row_id(), kind: ForgeryKind::Unreadable });
+    refused::note(&unreadable.collect::<Vec<_>>());
+    let listed: Vec<Listed> = keys
         .into_iter()
         .map(|key| Listed {
             name: key.name,

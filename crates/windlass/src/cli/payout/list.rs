@@ -1,10 +1,12 @@
 //! `windlass payout list`
 
+use std::sync::Arc;
+
 use windlass_api::payout_json::PayoutsBody;
 use windlass_core::code::Code;
 use windlass_core::payout::partial_id::PartialId;
 use windlass_core::payout::request::VaultRef;
-use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery};
+use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery, Payouts};
 use windlass_core::store::Store;
 use windlass_engine::pay::unattended::unattended_vaults;
 
@@ -15,7 +17,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::output::style::{self, paint};
 use crate::pay::tokens::Tokens;
-use crate::pay::{find, options, unattended, view};
+use crate::pay::{find, options, refused, unattended, view};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -41,7 +43,12 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let query = args.filter.query(&tokens)?;
     let store = store::open(&loaded.config.database, Access::Look).await?;
     let listed = async {
-        let ledger = options::looked_at(&loaded.config, &store).await?;
+        let verified = options::verified(&loaded.config, &store).await?;
+        let note_refused = || verified.iter().for_each(|ledger| refused::note(&ledger.forgeries()));
+        let ledger: Arc<dyn Payouts> = match &verified {
+            Some(ledger) => ledger.clone(),
+            None => store.clone(),
+        };
         let after = match args.after {
             Some(id) => Some(find::payout_id(&*ledger, id).await?),
             None => None,
@@ -53,10 +60,12 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
         }
         if args.json {
             let page = PayoutsBody::read(&*ledger, tokens.all(), query).await?;
+            note_refused();
             return Ok::<_, Failure>(output::json(&page)?);
         }
         let payouts = ledger.list_payouts(&query).await?;
         output::print(&view::list(&tokens, configured, &payouts))?;
+        note_refused();
         if let Some(last) = payouts.last().filter(|_| payouts.len() as u64 == u64::from(args.limit)) {
             output::note(&format!("there may be more: --after {}", last.id));
         }

@@ -155,3 +155,35 @@ async fn a_refused_row_is_put_right_from_the_log() {
     assert!(sound.code == Some(1) && sound.stderr.contains("nothing to put right"), "{}", sound.shown());
     assert_eq!(repair(&["payout:7"]).code, Some(2));
 }
+
+/// One row that cannot be read costs a list that row alone, and it is named.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_goes_on_behind_a_row_that_cannot_be_read() {
+    let world = PayWorld::start().await;
+    let folder = world.folder("");
+    let ids: Vec<String> =
+        (0..3).map(|number| create(&folder, &format!("invoice-{number}"), "1 USDC")).collect();
+    tamper(&folder, &format!("UPDATE payout SET retry_of = 'zz', state = 'LOST' WHERE id = '{}'", ids[1]));
+    let named = format!("payout {} holds a value that does not belong there", ids[1]);
+    let listed = folder.run(&["payout", "list", "--json"]);
+    assert!(listed.code == Some(0) && listed.stderr.contains(&named), "{}", listed.shown());
+    for (id, is_shown) in ids.iter().zip([true, false, true]) {
+        assert_eq!(listed.stdout.contains(id), is_shown, "{}", listed.shown());
+    }
+    assert!(folder.run(&["payout", "list"]).stderr.contains(&named));
+    tamper(
+        &folder,
+        "INSERT INTO api_key (name, version, role, hash, created_at_ms) VALUES ('eve', 1, 'x', x'00', 1)",
+    );
+    let keys = folder.run(&["key", "list"]);
+    let eve = "API key `eve` holds a value that does not belong there";
+    assert!(keys.code == Some(0) && keys.stderr.contains(eve), "{}", keys.shown());
+    assert!(!keys.stdout.contains("eve"), "{}", keys.shown());
+    tamper(&folder, "DELETE FROM api_key WHERE name = 'eve'");
+    let told = verify(&folder);
+    assert!(told.code == Some(1) && told.stdout.contains(&named), "{}", told.shown());
+    let row = format!("payout:{}", ids[1]);
+    assert_eq!(folder.run(&["audit-log", "repair", &row, "--yes"]).code, Some(0));
+    assert_eq!(verify(&folder).code, Some(0));
+    assert!(folder.run(&["payout", "list", "--json"]).stdout.contains(&ids[1]));
+}
