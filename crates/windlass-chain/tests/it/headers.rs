@@ -1,9 +1,11 @@
 //! Many headers in few messages.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use windlass_chain::evm::{EvmReader, EvmRpc};
 use windlass_core::reader::{BlockTag, ChainErrorKind, ChainReader};
+use windlass_devnet::chain::{Chain, ChainOptions};
 use windlass_devnet::faults::Kind;
 use windlass_devnet::node::RpcError;
 use windlass_devnet::synthetic::Density;
@@ -106,4 +108,34 @@ async fn a_gateway_that_mixes_up_the_ids_of_a_batch_is_asked_one_by_one() {
             check(&reader).await;
         }
     }
+}
+
+/// How often a header's time is altered, which of a chain's headers hash to their hashes.
+async fn altered(times: u64, is_single: bool) -> (bool, u64) {
+    let chain = Chain::new(ChainOptions::deterministic());
+    chain.mine_many(8);
+    let altered = AtomicU64::new(0);
+    let node = Twisted::result_of(Arc::new(chain), "eth_getBlockByNumber", move |header| {
+        if header["number"] == "0x5" && altered.fetch_add(1, Ordering::Relaxed) < times {
+            header["timestamp"] = "0x1".into();
+        }
+    });
+    let served = serve_node(node, "").await;
+    let reader = served.reader();
+    assert!(reader.header(BlockTag::Number(4)).await.expect("a header").expect("a block").is_hash_proven);
+    let header = match is_single {
+        true => reader.header(BlockTag::Number(5)).await.expect("a header"),
+        false => reader.headers(&[4, 5, 6]).await.expect("headers").swap_remove(1),
+    };
+    (header.expect("a block").is_hash_proven, served.calls("eth_getBlockByNumber"))
+}
+
+#[tokio::test]
+async fn a_header_that_was_altered_is_asked_for_again() {
+    for times in 0..=2 {
+        assert_eq!(altered(times, true).await, (true, 2 + times));
+        assert_eq!(altered(times, false).await, (true, 4 + times));
+    }
+    // It may be what the chain's headers are like from now on.
+    assert_eq!(altered(9, true).await, (false, 4));
 }

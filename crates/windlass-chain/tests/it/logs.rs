@@ -1,14 +1,14 @@
 //! Logs: checked, in order, and with their times.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use alloy_primitives::B256;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
-use windlass_chain::evm::PoolOptions;
+use windlass_chain::evm::{EvmPool, PoolOptions};
 use windlass_core::chain::BlockRef;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{BlockTag, ChainErrorKind, ChainReader, LogFilter, LogSpan};
@@ -133,17 +133,27 @@ async fn a_range_beyond_the_head_is_not_too_large_but_unknown() {
     assert_eq!(error.kind, ChainErrorKind::UnknownBlock, "{error}");
 }
 
-/// Refuses `eth_getLogs` by a block's hash; everything else is as it should be.
+/// Refuses `eth_getLogs` by a block's hash while it is told to; everything else is as it should be.
 struct NoBlockHash {
     node: Arc<SyntheticNode>,
+    words: &'static str,
+    is_refused: AtomicBool,
     refusals: AtomicU64,
+}
+
+impl NoBlockHash {
+    fn new(words: &'static str) -> Arc<Self> {
+        let (node, refusals) = (synthetic(600, Density::EveryBlocks(5)), AtomicU64::new(0));
+        Arc::new(Self { node, words, is_refused: AtomicBool::new(true), refusals })
+    }
 }
 
 impl Node for NoBlockHash {
     fn call(&self, method: &str, params: Option<&RawValue>) -> Result<Bytes, RpcError> {
-        if method == "eth_getLogs" && params.is_some_and(|params| params.get().contains("blockHash")) {
+        let is_by_hash = params.is_some_and(|params| params.get().contains("blockHash"));
+        if method == "eth_getLogs" && is_by_hash && self.is_refused.load(Ordering::Relaxed) {
             self.refusals.fetch_add(1, Ordering::Relaxed);
-            return Err(RpcError::invalid_params("unexpected field"));
+            return Err(RpcError::invalid_params(self.words));
         }
         self.node.call(method, params)
     }
@@ -153,20 +163,55 @@ impl Node for NoBlockHash {
     }
 }
 
-#[tokio::test]
-async fn an_endpoint_that_takes_no_block_hash_is_asked_by_number() {
-    let node =
-        Arc::new(NoBlockHash { node: synthetic(600, Density::EveryBlocks(5)), refusals: AtomicU64::new(0) });
-    let served = serve_node(Arc::<NoBlockHash>::clone(&node), "").await;
-    let pool = pool_of(&[&served], PoolOptions::default());
+/// How many logs these blocks have, each asked for by its hash.
+async fn logs_of(pool: &EvmPool, numbers: std::ops::RangeInclusive<u64>) -> usize {
     let mut found = 0;
-    for number in 1..=20 {
+    for number in numbers {
         let block = pool.header(BlockTag::Number(number)).await.expect("an answer").expect("a block").block;
         let logs = pool.logs(LogSpan::Block(block.block_ref()), &all_its_logs()).await.expect("logs");
         assert!(logs.iter().all(|log| log.block == block.block_ref()));
         found += logs.len();
     }
-    assert_eq!(found, 4);
+    found
+}
+
+#[tokio::test]
+async fn the_words_of_a_refusal_do_not_tell_whether_the_block_hash_is_taken() {
+    for words in ["unknown block", "header not found", "no such luck"] {
+        let node = NoBlockHash::new(words);
+        let served = serve_node(Arc::<NoBlockHash>::clone(&node), "").await;
+        let pool = pool_of(&[&served], PoolOptions::default());
+        assert_eq!(logs_of(&pool, 1..=20).await, 4, "{words}");
+        assert_eq!(node.refusals.load(Ordering::Relaxed), 3, "{words}");
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_that_refuses_block_hashes_later_is_asked_by_number_and_by_hash_again() {
+    let node = NoBlockHash::new("not any more");
+    node.is_refused.store(false, Ordering::Relaxed);
+    let served = serve_node(Arc::<NoBlockHash>::clone(&node), "").await;
+    let pool = pool_of(&[&served], PoolOptions::default());
+    assert_eq!(logs_of(&pool, 1..=10).await, 2);
+    node.is_refused.store(true, Ordering::Relaxed);
+    assert_eq!(logs_of(&pool, 11..=30).await, 4);
+    assert_eq!(node.refusals.load(Ordering::Relaxed), 3);
+    let status = &pool.status()[0];
+    assert_eq!((status.limited, status.healthy), (0, true), "{status:?}");
+    logs_of(&pool, 31..=300).await;
+    assert_eq!(node.refusals.load(Ordering::Relaxed), 4, "one in 256 is tried by hash");
+    node.is_refused.store(false, Ordering::Relaxed);
+    let before = served.calls("eth_getLogs");
+    logs_of(&pool, 301..=580).await;
+    assert!(served.calls("eth_getLogs") - before < 2 * 280, "by number, empty blocks cost two questions");
+}
+
+#[tokio::test]
+async fn an_endpoint_that_takes_no_block_hash_is_asked_by_number() {
+    let node = NoBlockHash::new("unexpected field");
+    let served = serve_node(Arc::<NoBlockHash>::clone(&node), "").await;
+    let pool = pool_of(&[&served], PoolOptions::default());
+    assert_eq!(logs_of(&pool, 1..=20).await, 4);
     assert_eq!(node.refusals.load(Ordering::Relaxed), 3, "it has been learned");
     let status = &pool.status()[0];
     assert_eq!((status.limited, status.healthy), (0, true), "{status:?}");

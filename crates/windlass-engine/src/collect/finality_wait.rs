@@ -90,3 +90,27 @@ impl FinalityWait {
         notes
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_goes_on_only_where_another_process_has_just_stopped() {
+        let endpoints = ["a".to_owned(), "b".to_owned()];
+        let at = Timestamp::from_ms(1_000_000);
+        let over = Some(duration_ms(MAX_UNHEARD_TIME) + 1);
+        let waited =
+            FinalityWaited { at, endpoints: endpoints.to_vec(), unheard_ms: over, ..Default::default() };
+        let must_wait = |endpoints: &[String], now_ms| {
+            let mut wait = FinalityWait::default();
+            wait.resume(&waited, endpoints, Timestamp::from_ms(now_ms));
+            wait.must_wait(true, false)
+        };
+        tokio::time::advance(MAX_UNHEARD_TIME * 2).await;
+        assert!(!must_wait(&endpoints, 1_000_000) && !must_wait(&endpoints, 1_300_000), "it was waited for");
+        assert!(must_wait(&endpoints, 1_300_001), "too long ago");
+        assert!(must_wait(&endpoints, 999_999), "the clock went back");
+        assert!(must_wait(&endpoints[..1], 1_000_000), "other endpoints");
+    }
+}

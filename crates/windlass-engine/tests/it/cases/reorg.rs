@@ -6,6 +6,7 @@ use std::time::Duration;
 use windlass_core::commit::{Commit, Write};
 use windlass_core::error::RetryAdvice;
 use windlass_core::finality::Finality;
+use windlass_core::range::BlockRange;
 use windlass_core::store::Door;
 use windlass_engine::collect::backfill::Backfilled;
 use windlass_engine::collect::error::CollectError;
@@ -201,6 +202,67 @@ async fn rewind_to_what_is_proposed(stage: &Stage, collector: &mut Collector, st
     let rewound = collector.chain.rewind(to).await.expect("an answer");
     assert!(matches!(rewound, Rewound::Done { rows } if rows > 0), "{rewound:?}");
     assert_eq!(stage.fees().await, []);
+}
+
+/// A running process notices it although the new chain is not as long as the stored one, also where
+/// nothing is collected at its height.
+pub(super) async fn a_chain_that_was_started_anew_is_noticed_while_it_is_short(kind: Kind) {
+    for start in [1, 8] {
+        let (stage, orders) = (Stage::new(kind, 3).await, from_block(start));
+        stage.mine_up_to(30);
+        let mut collector = stage.collector("a", &orders);
+        collector.settle().await;
+        stage.reader.set_head(Some(5));
+        assert_eq!(collector.follow().await, Followed::Idle);
+        pass(Duration::from_secs(600)).await;
+        assert_eq!(collector.follow().await, Followed::Idle, "an endpoint that lags is waited for");
+        stage.reader.set_head(None);
+        stage.chain.restart();
+        stage.mine_up_to(5);
+        assert_eq!(collector.follow().await, Followed::Idle, "it is looked at twice");
+        pass(Duration::from_secs(600)).await;
+        expect_violation(&stage, &mut collector).await;
+        let to = stage.halt().await.and_then(|halt| halt.rewind_to).expect("a block");
+        assert_eq!(to, (start - 1).min(5));
+        collector.follower.release().await;
+        let rewound = collector.chain.rewind(to).await.expect("an answer");
+        assert!(matches!(rewound, Rewound::Done { rows } if rows > 0), "{rewound:?}");
+        let mut restarted = stage.collector("b", &orders);
+        restarted.settle().await;
+        stage.mine_up_to(40);
+        restarted.settle().await;
+        stage.assert_complete(&orders).await;
+    }
+}
+
+/// Ranges that were under way when the chain was replaced have stored rows of both chains. The way
+/// back that is named lies below all of them.
+pub(super) async fn ranges_of_both_chains_are_collected_anew_after_a_rewind(kind: Kind) {
+    let (stage, orders) = (Stage::new(kind, 3).await, from_block(3));
+    stage.mine_up_to(30);
+    stage.reader.learn(5);
+    let mut collector = stage.collector("a", &orders);
+    assert_eq!(collector.follow().await, Followed::Planned);
+    let blocks = |from, to| BlockRange { from, to };
+    for range in [blocks(3, 7), blocks(8, 12)] {
+        assert_eq!(collector.backfill().await, Backfilled::Collected { blocks: range, events: 5 });
+    }
+    assert_eq!(collector.follow().await, Followed::Advanced { blocks: 3, events: 3 });
+    stage.chain.restart();
+    stage.mine_up_to(35);
+    for range in [blocks(13, 17), blocks(18, 22)] {
+        assert_eq!(collector.backfill().await, Backfilled::Collected { blocks: range, events: 5 });
+    }
+    expect_violation(&stage, &mut collector).await;
+    assert_eq!(stage.halt().await.and_then(|halt| halt.rewind_to), Some(2));
+    collector.follower.release().await;
+    let refused = collector.chain.rewind(17).await.expect("an answer");
+    assert_eq!(refused, Rewound::Mixed { open_from: 3, rewind_to: Some(2) });
+    let rewound = collector.chain.rewind(2).await.expect("an answer");
+    assert_eq!(rewound, Rewound::Done { rows: 23 });
+    let mut restarted = stage.collector("b", &orders);
+    restarted.settle().await;
+    stage.assert_complete(&orders).await;
 }
 
 pub(super) async fn a_reorg_past_finality_stops_behind_a_jump_too(kind: Kind) {

@@ -196,3 +196,11 @@ fn fast_free_and_faultless_looks_best() {
     assert!(score(&|patient| patient.fail()) > good);
     assert!(score(&|patient| patient.pass(120_000)) < good, "what is old is not held against it");
 }
+
+#[test]
+fn that_an_endpoint_serves_another_chain_is_logged_once() {
+    let mut health = Health::new(&PoolOptions::default());
+    assert!(health.is_wrong_chain_news() && !health.is_wrong_chain_news());
+    health.prove();
+    assert!(health.is_wrong_chain_news(), "it served the right one in between");
+}
