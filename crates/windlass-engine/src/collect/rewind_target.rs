@@ -7,8 +7,10 @@
 //! way when the chain was replaced may have stored rows of either chain: from the first block of an
 //! open campaign on nothing stored says anything.
 
+use windlass_core::block_set::BlockSet;
 use windlass_core::chain::BlockRef;
 use windlass_core::plan::Campaign;
+use windlass_core::range::BlockRange;
 use windlass_core::reader::BlockTag;
 use windlass_core::row_query::{Comparison, Condition, Place, RowOrder, RowQuery};
 use windlass_core::table::{Identifier, Value};
@@ -63,15 +65,22 @@ impl CollectedChain {
         Ok(number == 0 || self.first_collected().await?.is_none_or(|start| number < start))
     }
 
-    /// The first block of the campaigns that have claimed ranges and are not over. One that is over
-    /// was taken out of the plan after the chain was seen to have the last stored block.
+    /// The first block that a campaign has stored which is not over. One that is over was taken out
+    /// of the plan after the chain was seen to have the last stored block. Ranges that are under way
+    /// have stored nothing, and a rewind takes them back.
     pub(super) async fn first_open_block(&self) -> Result<Option<u64>, CollectError> {
         let plan = ledger::plan(&*self.store, &self.names).await?;
         let next_blocks = ledger::next_blocks(&*self.store, &self.names, &plan).await?;
-        let is_begun = |campaign: &&Campaign| {
-            next_blocks.get(&campaign.id).is_some_and(|next| *next > campaign.blocks.from)
+        let open = ledger::open_blocks(&*self.store, &self.names, &plan).await?;
+        let stored = |campaign: &Campaign| {
+            let next = next_blocks.get(&campaign.id).copied().unwrap_or(campaign.blocks.from);
+            let to = campaign.blocks.to.min(next.checked_sub(1)?);
+            let claimed = (campaign.blocks.from <= to)
+                .then(|| BlockSet::from(BlockRange { from: campaign.blocks.from, to }))?;
+            let stored = open.get(&campaign.id).map_or(claimed.clone(), |open| claimed.minus(open));
+            stored.ranges().first().map(|range| range.from)
         };
-        Ok(plan.campaigns.iter().filter(is_begun).map(|campaign| campaign.blocks.from).min())
+        Ok(plan.campaigns.iter().filter_map(stored).min())
     }
 
     async fn first_collected(&self) -> Result<Option<u64>, CollectError> {

@@ -71,7 +71,7 @@ fn more_sources_than_a_chain_can_have_are_refused() {
         let (contracts, events) = (contracts.join(","), events.join(","));
         format!("[index.{name}]\nchain = 'local'\ncontract = [{contracts}]\nstart = 0\nevents = [{events}]\n")
     };
-    let chain = "[chain.local]\nid = 7\nrpc = ['http://127.0.0.1:1']\n";
+    let chain = "[api]\nlisten = '127.0.0.1:0'\n[chain.local]\nid = 7\nrpc = ['http://127.0.0.1:1']\n";
     let one = Folder::with_config(&format!("{chain}{}", index("one")));
     assert_eq!(one.run(&["config", "check"]).code, Some(0), "as many as it may have");
     let two = Folder::with_config(&format!("{chain}{}{}", index("one"), index("two")));

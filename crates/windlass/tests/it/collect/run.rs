@@ -167,6 +167,7 @@ async fn a_reorg_past_finality_stops_the_chain_and_says_so() {
     let mut running = folder.start(&["run"]);
     let url = url_in(&running.wait_for("serving what was collected"));
     wait_until_collected(&folder, "fees", 20);
+    wait_until_backfilled(&folder);
     let deeper = ReorgOptions { allow_finalized: true, return_to_pool: false, ..ReorgOptions::default() };
     world.chain.reorg(FINALITY + 3, &deeper).expect("a reorg");
     let shown = wait_until(&folder, "fees", |shown| shown["state"] == "stopped");
@@ -182,6 +183,18 @@ async fn a_reorg_past_finality_stops_the_chain_and_says_so() {
     let way_back = "windlass index rewind --chain local --to 15 --yes";
     assert!(body.contains(way_back) && status.stdout.contains(way_back), "{body}\n{}", status.stdout);
     rewind(&world, &folder, running);
+}
+
+/// Waits until the past is collected and the follower has seen that it is: rows of ranges that are
+/// stored shortly before the chain is replaced may be of either chain.
+fn wait_until_backfilled(folder: &Folder) {
+    let database = rusqlite::Connection::open(folder.path().join("windlass.db")).expect("the database");
+    until(|| {
+        let plan = "SELECT value FROM state WHERE key = 'collect/31337/plan'";
+        let plan: String =
+            database.query_row(plan, [], |row| row.get(0)).map_err(|error| error.to_string())?;
+        if plan.contains("\"campaigns\":[]") { Ok(()) } else { Err(plan) }
+    });
 }
 
 /// What an operator does then.
