@@ -68,11 +68,14 @@ pub(super) async fn block_logs(
         }
         // The words of a refusal do not tell whether the question or the block is unknown: an answer
         // by number does, since it has to be of the very block.
-        Err(refusal @ RpcError::Refused { .. }) => {
-            let Ok(logs) = by_number(rpc, block, filter).await else { return Err(refusal.into()) };
-            by_hash.refused(rpc.place(), &refusal);
-            Ok(logs)
-        }
+        Err(refusal @ RpcError::Refused { .. }) => match by_number(rpc, block, filter).await {
+            Ok(logs) => {
+                by_hash.refused(rpc.place(), &refusal);
+                Ok(logs)
+            }
+            Err(unknown) if unknown.kind == ChainErrorKind::UnknownBlock => Err(unknown),
+            Err(_) => Err(refusal.into()),
+        },
         Err(error) => Err(error.into()),
     }
 }

@@ -216,9 +216,10 @@ impl EvmReader {
                     break;
                 }
                 Some(_) if self.has_proven_headers.load(Ordering::Relaxed) => {
-                    // Without another answer the first one stays.
-                    let Ok(again) = self.rpc.header(asked).await else { break };
-                    found = self.checked(asked, again)?;
+                    // Without another header of the block the first one stays.
+                    let Ok(Some(again)) = self.rpc.header(asked).await else { break };
+                    let Ok(again) = self.checked(asked, Some(again)) else { break };
+                    found = again;
                 }
                 _ => break,
             }

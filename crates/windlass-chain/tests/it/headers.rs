@@ -139,3 +139,28 @@ async fn a_header_that_was_altered_is_asked_for_again() {
     // It may be what the chain's headers are like from now on.
     assert_eq!(altered(9, true).await, (false, 4));
 }
+
+#[tokio::test]
+async fn a_header_that_is_gone_or_strange_when_asked_again_stays() {
+    for second in ["null", "another"] {
+        let chain = Chain::new(ChainOptions::deterministic());
+        chain.mine_many(8);
+        let asked = AtomicU64::new(0);
+        let node = Twisted::result_of(Arc::new(chain), "eth_getBlockByNumber", move |header| {
+            if header["number"] != "0x5" {
+                return;
+            }
+            header["timestamp"] = "0x1".into();
+            match (asked.fetch_add(1, Ordering::Relaxed), second) {
+                (0, _) => {}
+                (_, "null") => *header = serde_json::Value::Null,
+                _ => header["number"] = "0x7".into(),
+            }
+        });
+        let served = serve_node(node, "").await;
+        let reader = served.reader();
+        reader.header(BlockTag::Number(4)).await.expect("a header").expect("a block");
+        let headers = reader.headers(&[4, 5, 6]).await.expect("headers");
+        assert!(headers.iter().all(Option::is_some), "{second}");
+    }
+}

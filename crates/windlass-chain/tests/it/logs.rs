@@ -207,6 +207,16 @@ async fn an_endpoint_that_refuses_block_hashes_later_is_asked_by_number_and_by_h
 }
 
 #[tokio::test]
+async fn a_refusal_of_a_block_that_is_not_there_yet_is_told_as_an_unknown_block() {
+    let node = NoBlockHash::new("unknown block");
+    let served = serve_node(Arc::<NoBlockHash>::clone(&node), "").await;
+    let reader = served.reader();
+    let ahead = BlockRef { number: 9_000, hash: B256::repeat_byte(7) };
+    let error = reader.logs(LogSpan::Block(ahead), &all_its_logs()).await.expect_err("it is not there yet");
+    assert_eq!(error.kind, ChainErrorKind::UnknownBlock, "{error}");
+}
+
+#[tokio::test]
 async fn an_endpoint_that_takes_no_block_hash_is_asked_by_number() {
     let node = NoBlockHash::new("unexpected field");
     let served = serve_node(Arc::<NoBlockHash>::clone(&node), "").await;

@@ -158,9 +158,11 @@ impl CollectedChain {
 
     /// Whether the chain was found to be another than the stored one, or is so now.
     async fn is_replaced(&self, position: BlockRef) -> Result<bool, CollectError> {
-        let found = self.reader.header(BlockTag::Number(position.number)).await?;
-        let is_canonical = found.is_some_and(|found| found.block.hash == position.hash);
-        Ok(!is_canonical || self.halt().await?.is_some())
+        if self.halt().await?.is_some() {
+            return Ok(true);
+        }
+        // An endpoint that lags behind the stored block says nothing about it.
+        Ok(self.block_of_chain(position.number).await?.block_ref() != position)
     }
 
     /// What takes everything from a block on back, and forgets that collecting had stopped.

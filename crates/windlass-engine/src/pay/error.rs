@@ -11,7 +11,7 @@ use windlass_core::payout::vault::answer::VaultAnswerError;
 use windlass_core::reader::ChainError;
 
 /// Whoever was refused because another was quicker looks again after this.
-const OVERTAKEN_PAUSE: Duration = Duration::from_millis(20);
+pub(super) const OVERTAKEN_PAUSE: Duration = Duration::from_millis(20);
 /// Whatever else goes wrong is tried again after this: paying never gives up.
 const TROUBLE_PAUSE: Duration = Duration::from_secs(5);
 

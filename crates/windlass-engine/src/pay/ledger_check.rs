@@ -58,7 +58,7 @@ impl LedgerCheck {
         let open = self.ledger.open_rows().await?;
         let work = self.open_work(&open).await?;
         self.other_open_rows(&open).await?;
-        self.ledger.list_signers().await?;
+        self.next_transactions().await?;
         self.ledger.list_api_keys().await?;
         for state in OPEN_STATES {
             self.list(state).await?;
@@ -109,6 +109,15 @@ impl LedgerCheck {
         });
         for vault in vaults {
             passing(self.ledger.chain_identity(vault).await)?;
+        }
+        Ok(())
+    }
+
+    /// Accounts, and what stands where the next transaction of each will: it would keep the account from signing.
+    async fn next_transactions(&self) -> StoreResult<()> {
+        for account in self.ledger.list_signers().await? {
+            let next = IntentId { chain: account.chain, signer: account.address, nonce: account.next_nonce };
+            passing(self.ledger.attempts(next).await)?;
         }
         Ok(())
     }

@@ -218,9 +218,12 @@ pub(super) async fn count_waiting(tx: &Tx) -> Outcome<Vec<(VaultRef, u64)>> {
     let sql = "SELECT chain_id, vault, count(*) FROM payout WHERE state IN ('PENDING_RISK', 'APPROVED', 'SUBMITTED') \
          GROUP BY chain_id, vault ORDER BY chain_id, vault";
     let rows = tx.query(sql, &[]).await?;
-    let count =
-        |row: &Row| Ok((VaultRef { chain: chain(row, 0)?, address: address(row, 1)? }, unsigned(row, 2)?));
-    rows.iter().map(count).collect()
+    // Rows of a vault that cannot be read are refused wherever they are read.
+    let count = |row: &Row| {
+        let (chain, address) = (chain(row, 0).ok()?, address(row, 1).ok()?);
+        Some(unsigned(row, 2).map(|count| (VaultRef { chain, address }, count)))
+    };
+    rows.iter().filter_map(count).collect()
 }
 
 /// For each of these recipients that has one a confirmed payout of a vault. One row each is looked

@@ -19,7 +19,8 @@ const APPROVAL: &str = "typeof(payout_id) = 'text' AND length(CAST(payout_id AS 
     AND payout_id GLOB '[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]-\
     [0-9a-f][0-9a-f][0-9a-f][0-9a-f]-[0-9a-f][0-9a-f][0-9a-f][0-9a-f]-[0-9a-f][0-9a-f][0-9a-f][0-9a-f]-\
     [0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]' \
-    AND typeof(approver) = 'text'";
+    AND typeof(approver) = 'text' AND approver NOT GLOB '*[^ -~]*' \
+    AND length(approver) = length(CAST(approver AS BLOB))";
 /// Of the sum of a day.
 pub(super) const BUDGET: &str = "typeof(chain_id) = 'integer' AND chain_id > 0 AND typeof(vault) = 'blob' \
     AND length(vault) = 20 AND typeof(token) = 'blob' AND length(token) = 20 \
@@ -35,7 +36,9 @@ pub(super) const ATTEMPT: &str = "typeof(chain_id) = 'integer' AND chain_id > 0 
 /// Of an account.
 pub(super) const SIGNER: &str = "typeof(chain_id) = 'integer' AND chain_id > 0 AND typeof(address) = 'blob' \
     AND length(address) = 20";
-const API_KEY: &str = "typeof(name) = 'text'";
+/// Names are printable ASCII: other bytes may not even be text.
+const API_KEY: &str =
+    "typeof(name) = 'text' AND name NOT GLOB '*[^ -~]*' AND length(name) = length(CAST(name AS BLOB))";
 
 /// Every table, the condition of a readable id, and the columns of the id.
 const TABLES: [(&str, &str, &[&str]); 7] = [
@@ -72,9 +75,15 @@ pub(super) fn remove(tx: &Tx<'_>, table: &str, key: &str) -> StoreResult<()> {
     Ok(())
 }
 
-/// An id in the database's own words.
+/// An id in the database's own words. What is not printable ASCII is written as bytes: it may not even be text.
 fn words_of(columns: &[&str]) -> String {
-    let quoted: Vec<String> =
-        columns.iter().map(|column| format!("substr(quote({column}), 1, 200)")).collect();
+    let quoted = |column: &&str| {
+        format!(
+            "substr(CASE WHEN typeof({column}) = 'text' \
+                 AND ({column} GLOB '*[^ -~]*' OR length({column}) <> length(CAST({column} AS BLOB))) \
+             THEN quote(CAST({column} AS BLOB)) ELSE quote({column}) END, 1, 200)"
+        )
+    };
+    let quoted: Vec<String> = columns.iter().map(quoted).collect();
     quoted.join(" || ' ' || ")
 }

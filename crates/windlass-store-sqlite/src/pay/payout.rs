@@ -179,8 +179,10 @@ pub(super) fn count_waiting(tx: &Tx<'_>) -> StoreResult<Vec<(VaultRef, u64)>> {
     let mut rows = statement.query([]).translate()?;
     let mut counts = Vec::new();
     while let Some(row) = rows.next().translate()? {
-        let vault = VaultRef { chain: chain(row, 0)?, address: address(row, 1)? };
-        counts.push((vault, unsigned(row, 2)?));
+        // Rows of a vault that cannot be read are refused wherever they are read.
+        if let (Ok(chain), Ok(address)) = (chain(row, 0), address(row, 1)) {
+            counts.push((VaultRef { chain, address }, unsigned(row, 2)?));
+        }
     }
     Ok(counts)
 }

@@ -277,7 +277,7 @@ impl Paced for Backfiller {
             CollectError::Store(StoreError::Busy) => {
                 tracing::debug!(%chain, %error, ?delay, "no range was claimed")
             }
-            _ => warn_once(Self::WHAT, error, delay),
+            _ => warn_once(&format!("{} chain {chain}", Self::WHAT), error, delay),
         }
     }
 }

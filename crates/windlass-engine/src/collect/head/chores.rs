@@ -38,14 +38,20 @@ impl Follower {
 
     /// Keeps the chain's first block, so that a chain that began anew and is still short is noticed.
     async fn keep_anchor(&mut self, step: &Step) -> Result<(), CollectError> {
-        let key = &self.chain.names.anchor;
-        if std::mem::replace(&mut self.has_looked_for_anchor, true)
-            || self.chain.store.state(key).await?.is_some()
-        {
+        let (key, epoch) = (&self.chain.names.anchor, step.lease.epoch);
+        // A rewind forgets it, and takes the lease.
+        if self.anchor_looked_for == Some(epoch) {
             return Ok(());
         }
+        if self.chain.store.state(key).await?.is_some() {
+            self.anchor_looked_for = Some(epoch);
+            return Ok(());
+        }
+        // What cannot be asked now is asked after the next look at what is final.
+        let Ok(first) = self.chain.reader.header(BlockTag::Number(0)).await else { return Ok(()) };
+        self.anchor_looked_for = Some(epoch);
         // Not every endpoint has it.
-        let Ok(Some(first)) = self.chain.reader.header(BlockTag::Number(0)).await else { return Ok(()) };
+        let Some(first) = first else { return Ok(()) };
         let first = serde_json::to_string(&first.block.block_ref());
         let value = Some(first.map_err(|error| CollectError::strange(key, error))?);
         let note = Commit::of(vec![Write::PutState { key: key.clone(), value }]);

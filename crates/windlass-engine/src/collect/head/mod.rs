@@ -40,7 +40,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use windlass_core::chain::{B256, BlockRef};
-use windlass_core::lease::Lease;
+use windlass_core::lease::{Epoch, Lease};
 use windlass_core::mode::Mode;
 use windlass_core::name::Owner;
 use windlass_core::plan::{Plan, Source, SourceId};
@@ -113,8 +113,8 @@ pub struct Follower {
     /// A look at what is final that is under way, while the loop runs.
     finality_poll: Option<FinalityPoll>,
     is_looping: bool,
-    /// Whether this process has made sure that the chain's first block is kept.
-    has_looked_for_anchor: bool,
+    /// Under which lease this process has made sure that the chain's first block is kept.
+    anchor_looked_for: Option<Epoch>,
     /// Whether there may be something that has time: what became final, campaigns that ended.
     has_chores: bool,
     /// What the last poll saw.
@@ -230,7 +230,7 @@ impl Follower {
             poll: None,
             finality_poll: None,
             is_looping: false,
-            has_looked_for_anchor: false,
+            anchor_looked_for: None,
             has_chores: true,
             seen: None,
             read_ahead: ReadAhead::default(),

@@ -112,7 +112,7 @@ impl Paced for Follower {
             _ if error.trouble().is_some() => {
                 tracing::debug!(%chain, %error, ?delay, "the head was not followed")
             }
-            _ => warn_once(Self::WHAT, error, delay),
+            _ => warn_once(&format!("{} chain {chain}", Self::WHAT), error, delay),
         }
     }
 }

@@ -47,6 +47,9 @@ use super::head_file::HeadFile;
 /// Rows that were refused, by table and by what is wrong with them.
 pub const REFUSED_TOTAL: &str = "windlass_pay_refused_rows_total";
 
+/// So many refused rows are remembered, to be named and looked at again.
+const MAX_REFUSED: usize = 10_000;
+
 /// What is kept of payouts, verified.
 pub struct Ledger {
     store: Arc<dyn Store>,
@@ -163,9 +166,13 @@ impl Ledger {
     /// Forgets rows that were refused and are neither there nor named any more: somebody has taken
     /// them away again.
     pub async fn forget_removed(&self) -> StoreResult<()> {
-        for Forgery { row, .. } in self.forgeries() {
-            let is_named = self.refresh().await?.index.contains(&row);
-            if !is_named && !is_there(&*self.store, &row).await? {
+        let mut unnamed = self.forgeries();
+        {
+            let followed = self.refresh().await?;
+            unnamed.retain(|forgery| !followed.index.contains(&forgery.row));
+        }
+        for Forgery { row, .. } in unnamed {
+            if !is_there(&*self.store, &row).await? {
                 self.mended(std::iter::once(row));
             }
         }
@@ -249,8 +256,16 @@ impl Ledger {
         let Forgery { row, kind } = forgery;
         metrics::counter!(REFUSED_TOTAL, "table" => row.table(), "kind" => kind.as_str()).increment(1);
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if refused.len() >= MAX_REFUSED && !refused.contains_key(row) {
+            return;
+        }
         if refused.insert(row.clone(), *kind) != Some(*kind) {
             tracing::error!(table = row.table(), "{forgery}; it is not used");
+            if refused.len() == MAX_REFUSED {
+                tracing::error!(
+                    "{MAX_REFUSED} rows were refused; more are not logged: `windlass audit-log verify` names them"
+                );
+            }
         }
     }
 

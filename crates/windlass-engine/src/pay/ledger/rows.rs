@@ -113,7 +113,7 @@ impl Payouts for Ledger {
     async fn attempts(&self, intent: IntentId) -> StoreResult<Vec<Attempt>> {
         match self.intent(intent).await? {
             Some(intent) => self.attempts_of(&intent).await,
-            None => Ok(Vec::new()),
+            None => self.refuse_forms_of_none(intent).await.map(|()| Vec::new()),
         }
     }
 

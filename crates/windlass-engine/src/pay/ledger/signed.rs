@@ -8,6 +8,7 @@ use windlass_core::chain::B256;
 use windlass_core::commit::{Commit, Write};
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::payout::ledger::{Attempt, Forgery, ForgeryKind, Intent, IntentId, PayWrite, RowId};
+use windlass_core::payout::store::Payouts;
 use windlass_core::payout::transaction::{ReadTransaction, Transaction};
 
 use super::Ledger;
@@ -23,9 +24,13 @@ impl Ledger {
         // Somebody may have signed another one since the transaction was read.
         let known = attempts.get(..intent.attempts as usize).unwrap_or(&attempts);
         let is_its = |intent: &Intent, attempt: &Attempt| self.is_signed_form(intent, attempt);
-        match wrong_form(intent, known, is_its) {
+        let forgery = match wrong_form(intent, known, is_its) {
+            None => self.surplus_form(intent, &attempts).await?,
+            found => found,
+        };
+        match forgery {
             None => {
-                self.mended_where(|row| matches!(row, RowId::Attempt { intent: of, .. } if *of == intent.id));
+                self.mended_where(|row| is_form_of(row, intent.id));
                 Ok(known.to_vec())
             }
             Some(forgery) => {
@@ -33,6 +38,30 @@ impl Ledger {
                 Err(StoreError::Forged(forgery.to_string()))
             }
         }
+    }
+
+    /// A form beyond those that the transaction says it has, and that nobody has signed since it was
+    /// read: it would keep another one from being signed.
+    async fn surplus_form(&self, intent: &Intent, attempts: &[Attempt]) -> StoreResult<Option<Forgery>> {
+        let Some(surplus) = attempts.get(intent.attempts as usize) else { return Ok(None) };
+        let is_changed = self.intent(intent.id).await?.is_none_or(|now| now.version != intent.version);
+        let row = RowId::Attempt { intent: intent.id, number: surplus.number };
+        Ok((!is_changed).then_some(Forgery { row, kind: ForgeryKind::Unnamed }))
+    }
+
+    /// Refuses signed forms of a transaction that is not there: they would keep it from being signed.
+    pub(super) async fn refuse_forms_of_none(&self, id: IntentId) -> StoreResult<()> {
+        let attempts = self.store.attempts(id).await?;
+        // A transaction is written together with its first form.
+        match attempts.first() {
+            Some(form) if self.store.intent(id).await?.is_none() => {
+                let row = RowId::Attempt { intent: id, number: form.number };
+                self.refuse(&Forgery { row, kind: ForgeryKind::Unnamed });
+            }
+            Some(_) => {}
+            None => self.mended_where(|row| is_form_of(row, id)),
+        }
+        Ok(())
     }
 
     /// Whether signed bytes are this transaction, by its account. Who has signed is found out once.
@@ -68,6 +97,10 @@ impl Ledger {
         }
         signed.insert(hash, id);
     }
+}
+
+fn is_form_of(row: &RowId, id: IntentId) -> bool {
+    matches!(row, RowId::Attempt { intent, .. } if *intent == id)
 }
 
 /// The first signed form of a transaction that is not what it should be: there are as many as the

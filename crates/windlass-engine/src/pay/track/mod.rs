@@ -24,7 +24,7 @@ use windlass_core::time::Timestamp;
 use self::bump::Reception;
 use self::step::Step;
 use super::counted;
-use super::error::PayError;
+use super::error::{OVERTAKEN_PAUSE, PayError};
 use super::page::Page;
 use super::payer::{Payer, Sight};
 use super::submit::words;
@@ -141,31 +141,34 @@ impl Tracker {
             }
         }
         let changed = good.iter().filter(|(_, step)| step.changes()).count();
-        self.commit(&good, &sight).await?;
+        let overtaken = self.commit(&good, &sight).await?;
         self.send(good, sight.latest.number).await?;
         match trouble {
             // All of them: the endpoint is the trouble, and the loop is to know.
             Some(error) if failed == intents => Err(error),
-            _ => Ok(Tracked::Looked { intents, changed, failed }),
+            _ => Ok(Tracked::Looked { intents, changed, failed: failed + overtaken }),
         }
     }
 
-    /// Writes all steps in one commit; where somebody was quicker with one of them, each by itself.
-    async fn commit(&self, steps: &[(Followed, Step)], sight: &Sight) -> Result<(), PayError> {
+    /// Writes all steps in one commit; where another process was quicker with one of them, each by
+    /// itself. Returns how many were not written for that reason.
+    async fn commit(&self, steps: &[(Followed, Step)], sight: &Sight) -> Result<usize, PayError> {
         match self.commit_together(steps, sight).await {
             Err(error) if error.is_overtaken() && steps.len() > 1 => {}
-            done => return done,
+            done => return done.map(|()| 0),
         }
+        let mut overtaken = 0;
         for step in steps {
             match self.commit_together(std::slice::from_ref(step), sight).await {
                 Err(error) if error.is_overtaken() => {
                     tracing::debug!(intent = %step.0.intent, %error, "a transaction is looked at again");
                     self.payer.give_back(&[step.0.ticket]).await;
+                    overtaken += 1;
                 }
                 done => done?,
             }
         }
-        Ok(())
+        Ok(overtaken)
     }
 
     async fn commit_together(&self, steps: &[(Followed, Step)], sight: &Sight) -> Result<(), PayError> {
@@ -274,6 +277,8 @@ impl Paced for Tracker {
 
     async fn pace(&mut self) -> Result<Duration, PayError> {
         Ok(match self.step().await? {
+            // They are due again at once: not without a pause, whatever keeps them from being written.
+            Tracked::Looked { failed, .. } if failed > 0 => OVERTAKEN_PAUSE,
             Tracked::Looked { .. } => Duration::ZERO,
             Tracked::Idle => self.payer.options.track_interval / 4,
         })

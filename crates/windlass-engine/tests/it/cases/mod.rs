@@ -130,6 +130,7 @@ on_both_stores! {
         a_chain_that_was_started_anew_is_collected_after_a_rewind
         a_chain_that_was_started_anew_is_noticed_while_it_is_short
         ranges_of_both_chains_are_collected_anew_after_a_rewind
+        an_endpoint_that_lags_does_not_pass_for_another_chain_at_a_rewind
         the_common_ancestor_is_found_however_much_is_gone
         the_oldest_header_may_be_the_common_ancestor
         an_ancestor_that_cannot_be_told_takes_nothing_back

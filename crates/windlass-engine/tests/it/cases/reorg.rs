@@ -7,6 +7,7 @@ use windlass_core::commit::{Commit, Write};
 use windlass_core::error::RetryAdvice;
 use windlass_core::finality::Finality;
 use windlass_core::range::BlockRange;
+use windlass_core::reader::ChainErrorKind;
 use windlass_core::store::Door;
 use windlass_engine::collect::backfill::Backfilled;
 use windlass_engine::collect::error::CollectError;
@@ -233,6 +234,28 @@ pub(super) async fn a_chain_that_was_started_anew_is_noticed_while_it_is_short(k
         restarted.settle().await;
         stage.assert_complete(&orders).await;
     }
+}
+
+/// A block that an endpoint does not have yet says nothing about the chain.
+pub(super) async fn an_endpoint_that_lags_does_not_pass_for_another_chain_at_a_rewind(kind: Kind) {
+    let (stage, orders) = (Stage::new(kind, 3).await, from_block(3));
+    stage.mine_up_to(30);
+    stage.reader.learn(5);
+    let mut collector = stage.collector("a", &orders);
+    assert_eq!(collector.follow().await, Followed::Planned);
+    assert!(matches!(collector.backfill().await, Backfilled::Collected { .. }));
+    assert_eq!(collector.follow().await, Followed::Advanced { blocks: 3, events: 3 });
+    collector.follower.release().await;
+    stage.reader.set_head(Some(20));
+    let error = collector.chain.rewind(17).await.expect_err("the stored block is not known");
+    let CollectError::Chain(error) = error else { panic!("{error}") };
+    assert_eq!(error.kind, ChainErrorKind::UnknownBlock, "{error}");
+    stage.reader.set_head(None);
+    let rewound = collector.chain.rewind(17).await.expect("an answer");
+    assert!(matches!(rewound, Rewound::Done { .. }), "{rewound:?}");
+    let mut restarted = stage.collector("b", &orders);
+    restarted.settle().await;
+    stage.assert_complete(&orders).await;
 }
 
 /// Ranges that were under way when the chain was replaced have stored rows of both chains. The way

@@ -17,6 +17,8 @@ on_both_stores!(
     a_form_that_was_deleted_before_it_was_sent_is_signed_again,
     a_form_that_was_deleted_after_it_was_mined_is_not_paid_again,
     every_form_is_compared_with_its_transaction,
+    a_form_too_many_is_named_and_taken_away,
+    a_form_where_the_next_transaction_will_be_is_named_and_taken_away,
 );
 
 impl Break {
@@ -142,4 +144,56 @@ async fn every_form_is_compared_with_its_transaction(kind: Kind) {
             assert_eq!(case.compared().await, []);
         }
     }
+}
+
+impl Break {
+    /// Puts a copy of a transaction's form into the table, changed.
+    async fn insert_form(&self, of: IntentId, change: &str) {
+        let one = self.intruder.bytes(&[1; 32]);
+        self.sql(&[
+            &format!("CREATE TABLE forged AS SELECT * FROM attempt WHERE nonce = {}", of.nonce),
+            &format!("UPDATE forged SET hash = {one}, {change}"),
+            "INSERT INTO attempt SELECT * FROM forged",
+            "DROP TABLE forged",
+        ])
+        .await;
+    }
+}
+
+/// It stands where a higher offer would, so that none could be signed.
+async fn a_form_too_many_is_named_and_taken_away(kind: Kind) {
+    let mut case = Break::new(kind, |_| {}).await;
+    case.world.tricks.lock().expect("whole").refuses_sends = true;
+    let (id, intent) = case.sent("invoice-1").await;
+    case.insert_form(intent, "number = 2").await;
+    assert_eq!(case.check().await, BTreeSet::from([("attempt", ForgeryKind::Unnamed)]));
+    case.world.tricks.lock().expect("whole").refuses_sends = false;
+    let other = case.world.approved("invoice-2", 5).await;
+    case.rounds(5).await;
+    assert_eq!(case.world.payout(other).await.state, PayoutState::Submitted, "all else goes on");
+    case.repair(&RowId::Attempt { intent, number: 2 }).await;
+    assert_eq!(case.check().await, BTreeSet::new());
+    case.goes_on().await;
+    for id in [id, other] {
+        assert_eq!(case.world.payout(id).await.state, PayoutState::Confirmed);
+    }
+    assert_eq!(case.paid().await, 2);
+    case.is_sound().await;
+}
+
+/// It keeps its account from signing the next transaction.
+async fn a_form_where_the_next_transaction_will_be_is_named_and_taken_away(kind: Kind) {
+    let mut case = Break::new(kind, |_| {}).await;
+    let (_, intent) = case.sent("invoice-1").await;
+    case.insert_form(intent, "nonce = nonce + 1").await;
+    let id = case.world.approved("invoice-2", 5).await;
+    assert!(case.process.submitters[0].step().await.is_err(), "the place is taken");
+    assert_eq!(case.check().await, BTreeSet::from([("attempt", ForgeryKind::Unnamed)]));
+    let next = IntentId { nonce: intent.nonce + 1, ..intent };
+    case.repair(&RowId::Attempt { intent: next, number: 1 }).await;
+    assert_eq!(case.check().await, BTreeSet::new());
+    case.goes_on().await;
+    assert_eq!(case.world.payout(id).await.state, PayoutState::Confirmed);
+    assert_eq!(case.paid().await, 2);
+    case.is_sound().await;
 }

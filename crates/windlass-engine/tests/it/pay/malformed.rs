@@ -12,6 +12,7 @@ use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::{PayoutQuery, Payouts};
 use windlass_engine::pay::keyring::Keyring;
+use windlass_engine::pay::repair::Repairer;
 
 use super::tampering::{Break, on_both_stores};
 use crate::database::{Intruder, Kind};
@@ -328,6 +329,8 @@ async fn case(kind: Kind, malformed: Malformed) {
     let listed = case.process.ledger.list_payouts(&query).await.expect("listed");
     assert_eq!(listed.len(), 7);
     assert!(case.process.ledger.count_payouts().await.is_ok());
+    let waiting = case.process.ledger.count_waiting().await.expect("counted");
+    assert!(waiting.iter().any(|(vault, _)| *vault == case.world.vault), "{malformed:?}: {waiting:?}");
     let (vault, token) = (case.world.vault, case.world.token);
     assert!(case.process.ledger.open_total(vault, token).await.expect("summed") < U256::from(1_000_000));
 }
@@ -404,5 +407,32 @@ async fn known_blocks_that_cannot_be_read(kind: Kind) {
     for _ in 0..5 {
         case.world.round(&mut begun).await;
     }
+    assert_eq!(case.paid().await, 1);
+}
+
+/// SQLite keeps any bytes as text; PostgreSQL refuses them. They are named by what they are, and taken away by that name.
+#[tokio::test]
+async fn bytes_that_are_no_text_on_sqlite() {
+    let mut case = Break::new(Kind::Sqlite, |_| {}).await;
+    let id = case.world.approved("invoice-1", 5).await;
+    let keyring = Keyring::new(case.process.ledger.clone(), "cli/root").expect("a keyring");
+    keyring.create("alice", Role::Admin, ApiKey::hash_of("alice")).await.expect("made");
+    loosen(&case).await;
+    for (table, column) in [("payout", "id"), ("approval", "approver"), ("api_key", "name")] {
+        for bytes in ["x'ff'", "x'6100ff'", "x'c3a9'"] {
+            copy(&case, table, &format!("{column} = CAST({bytes} AS TEXT)"), "1 = 1").await;
+        }
+    }
+    assert!(!case.check().await.is_empty());
+    let repairer = Repairer::new(case.process.ledger.clone(), "cli/root").expect("a repairer");
+    let named: Vec<RowId> = case.process.ledger.forgeries().into_iter().map(|forgery| forgery.row).collect();
+    let unreadable = named.iter().filter(|row| matches!(row, RowId::Unreadable { .. }));
+    assert_eq!(unreadable.count(), 9, "{named:?}");
+    for row in named.iter().filter(|row| matches!(row, RowId::Unreadable { .. })) {
+        repairer.repair(row).await.expect("taken away");
+    }
+    assert_eq!(case.check().await, BTreeSet::new());
+    case.rounds(25).await;
+    assert_eq!(case.world.payout(id).await.state, PayoutState::Confirmed);
     assert_eq!(case.paid().await, 1);
 }
