@@ -107,7 +107,7 @@ fn a_port_that_is_taken_is_told_before_anything_runs() {
 
 #[test]
 fn it_does_not_start_on_a_database_that_is_none() {
-    let folder = Folder::new();
+    let folder = Folder::with_config(FREE_PORT);
     folder.write("windlass.db", "this is not a database, and long enough to be looked at as one\n");
     let ran = folder.run(&["run"]);
     assert_eq!(ran.code, Some(1));

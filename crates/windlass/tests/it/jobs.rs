@@ -115,7 +115,7 @@ async fn a_relative_path_is_taken_from_the_file_it_is_written_in() {
 
 #[test]
 fn a_folder_is_no_database() {
-    let folder = Folder::with_config("database.url = 'sqlite:.'");
+    let folder = Folder::with_config("database.url = 'sqlite:.'\napi.listen = '127.0.0.1:0'");
     for args in [&["status"][..], &["run"], &["jobs", "retry", "1-1"]] {
         let ran = folder.run(args);
         assert!(ran.stderr.starts_with("error[W0101]: `"), "{}", ran.stderr);
