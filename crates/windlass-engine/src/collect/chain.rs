@@ -325,6 +325,16 @@ impl CollectedChain {
         Ok(true)
     }
 
+    /// Whether the endpoints have the last stored block. While they have not, they lag, or the
+    /// chain was replaced, and nothing that is stored is mended from what they say.
+    pub(super) async fn has_last_stored_block(&self) -> Result<bool, CollectError> {
+        let Some(position) = ledger::block(&*self.store, &self.names.head).await? else {
+            return self.has_stored_final_block().await;
+        };
+        let found = self.reader.header(BlockTag::Number(position.number)).await?;
+        Ok(found.is_some_and(|found| found.block.block_ref() == position))
+    }
+
     /// Why collecting has stopped, if it has.
     pub(super) async fn halt(&self) -> Result<Option<Halt>, CollectError> {
         ledger::read(&*self.store, &self.names.halt).await

@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use windlass_core::block_set::BlockSet;
 use windlass_core::commit::Write;
 use windlass_core::error::StoreResult;
 use windlass_core::name::StateKey;
@@ -25,6 +26,8 @@ const MAX_BLOCKS: usize = 1_000;
 const ASKED_AGAIN: usize = 16;
 /// At most so many endpoints are named.
 const MAX_ENDPOINTS: usize = 16;
+/// At most so many ranges of false answers are kept.
+const MAX_FALSE_RANGES: usize = 1_000;
 /// A doubtful block is asked about again after this; the pause doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_secs(30);
 /// The longest pause.
@@ -39,6 +42,9 @@ pub struct Doubts {
     pub blocks: Vec<DoubtfulBlock>,
     /// Endpoints whose answers were proven false, the last one last.
     pub false_endpoints: Vec<FalseEndpoint>,
+    /// The blocks that those answers were about.
+    #[serde(default)]
+    pub false_ranges: BlockSet,
 }
 
 /// A block whose stored logs nobody can prove right or wrong.
@@ -133,6 +139,8 @@ impl Doubts {
         if self.false_endpoints.len() >= MAX_ENDPOINTS {
             self.false_endpoints.remove(0);
         }
+        self.false_ranges.insert(answer.blocks);
+        self.false_ranges.keep_largest(MAX_FALSE_RANGES);
         self.false_endpoints.push(FalseEndpoint {
             endpoint: endpoint.to_owned(),
             answer: answer.to_string(),

@@ -146,7 +146,13 @@ impl CollectedChain {
         };
         let found = self.block_of_chain(stored.number).await?.block_ref();
         if found == stored {
-            return Ok(Ok(RewindPoint { header, from_block: to + 1 }));
+            return Ok(match blocks.replaced_oldest().await? {
+                None => Ok(RewindPoint { header, from_block: to + 1 }),
+                Some((stored, found)) => {
+                    let rewind_to = self.rewind_target(stored).await?;
+                    Err(Rewound::Differs { stored, found, rewind_to })
+                }
+            });
         }
         if !self.is_below_start(to).await? {
             let rewind_to = self.rewind_target(stored).await?;

@@ -5,7 +5,8 @@
 //! hash. Below a block that both have, they have the same blocks; so the search goes down
 //! in growing steps until it finds one, and then halves what lies between. Ranges that were under
 //! way when the chain was replaced may have stored rows of either chain: from the first block of an
-//! open campaign on nothing stored says anything.
+//! open campaign on nothing stored says anything. Where the oldest stored block is not the chain's,
+//! the chain began anew, and nothing that is stored counts as shared.
 
 use windlass_core::block_set::BlockSet;
 use windlass_core::chain::BlockRef;
@@ -133,32 +134,57 @@ impl<'a> StoredBlocks<'a> {
                 _ => low = middle,
             }
         }
-        Ok(shared)
+        // A block that was mended from the new chain says nothing about those below it.
+        Ok(if shared.is_some() && self.replaced_oldest().await?.is_some() { None } else { shared })
+    }
+
+    /// The oldest stored block and the one that the chain has in its place, if it has another: then
+    /// the chain began anew, and no stored block below the newest is proof of those below it.
+    pub(super) async fn replaced_oldest(&self) -> Result<Option<(BlockRef, BlockRef)>, CollectError> {
+        let mut oldest = self.headers.iter().min_by_key(|block| block.number).copied();
+        for block in self.rows_at_end(&[], RowOrder::OldestFirst).await? {
+            oldest = oldest.filter(|oldest| oldest.number <= block.number).or(Some(block));
+        }
+        let Some(oldest) = oldest else { return Ok(None) };
+        let found = self.chain.reader.header(BlockTag::Number(oldest.number)).await?;
+        // Not every endpoint has old blocks.
+        let found = found.map(|found| found.block.block_ref()).filter(|found| *found != oldest);
+        Ok(found.map(|found| (oldest, found)))
     }
 
     /// The newest block up to a number of which something is stored.
     pub(super) async fn newest_at(&self, number: u64) -> Result<Option<BlockRef>, CollectError> {
         let headers = self.headers.iter().filter(|block| block.number <= number);
         let mut newest = headers.max_by_key(|block| block.number).copied();
+        let at_most = Condition {
+            place: Place::Block,
+            comparison: Comparison::AtMost,
+            values: vec![Value::Integer(i64::try_from(number).unwrap_or(i64::MAX))],
+        };
+        for block in self.rows_at_end(&[at_most], RowOrder::NewestFirst).await? {
+            newest = newest.filter(|newest| newest.number >= block.number).or(Some(block));
+        }
+        Ok(newest)
+    }
+
+    /// The block of each table's first row in this order.
+    async fn rows_at_end(
+        &self,
+        conditions: &[Condition],
+        order: RowOrder,
+    ) -> Result<Vec<BlockRef>, CollectError> {
+        let mut blocks = Vec::with_capacity(self.tables.len());
         for table in &self.tables {
-            let at_most = Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
             let query = RowQuery {
                 table: table.clone(),
-                conditions: vec![Condition {
-                    place: Place::Block,
-                    comparison: Comparison::AtMost,
-                    values: vec![at_most],
-                }],
-                order: RowOrder::NewestFirst,
+                conditions: conditions.to_vec(),
+                order,
                 after: None,
                 limit: 1,
             };
-            for row in self.chain.store.rows(&query).await? {
-                let block = row.head.block;
-                newest = newest.filter(|newest| newest.number >= block.number).or(Some(block));
-            }
+            blocks.extend(self.chain.store.rows(&query).await?.iter().map(|row| row.head.block));
         }
-        Ok(newest)
+        Ok(blocks)
     }
 
     async fn is_canonical(&self, block: BlockRef) -> Result<bool, CollectError> {

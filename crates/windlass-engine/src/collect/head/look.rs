@@ -148,9 +148,14 @@ impl Follower {
     /// The same as [`Self::left_below`], once it has been so for a while: most shorter branches are
     /// soon the longer ones, or gone.
     pub(super) async fn left_for_long(&mut self, position: &BlockRef) -> Result<Option<u64>, CollectError> {
-        let Some(top) = self.left_below(position).await? else {
-            self.left_since = None;
-            return Ok(None);
+        let top = match self.left_below(position).await? {
+            Branch::Left(top) => top,
+            Branch::Kept => {
+                self.left_since = None;
+                return Ok(None);
+            }
+            // A passing refusal does not make it wait anew.
+            Branch::Unknown => return Ok(None),
         };
         let since = *self.left_since.get_or_insert_with(Instant::now);
         let patience = (self.polls.block_time() * LEFT_BLOCKS).max(MIN_LEFT);
@@ -159,42 +164,54 @@ impl Follower {
 
     /// Whether the chain has left the last stored block although no endpoint has come to its height
     /// again: every one that is heard has another block than the stored one at its own newest
-    /// height, or began anew. The lowest of these heights. An endpoint that has the stored block only
-    /// lags.
-    async fn left_below(&self, position: &BlockRef) -> Result<Option<u64>, CollectError> {
+    /// height, or began anew. An endpoint that has the stored block only lags.
+    async fn left_below(&self, position: &BlockRef) -> Result<Branch, CollectError> {
         let (mut lowest, mut is_unknown) = (None, false);
         for one in self.chain.reader.header_from_each(BlockTag::Latest).await {
             let Some(newest) = one.answer.ok().flatten().map(|header| header.block) else { continue };
             if newest.number >= position.number {
-                return Ok(None);
+                return Ok(Branch::Kept);
             }
             let stored = self.chain.store.blocks(self.chain.options.chain, newest.number, 1).await?;
             match stored.first().filter(|stored| stored.number == newest.number) {
-                Some(stored) if stored.hash == newest.hash => return Ok(None),
+                Some(stored) if stored.hash == newest.hash => return Ok(Branch::Kept),
                 Some(_) => {}
                 None => is_unknown = true,
             }
             lowest = Some(lowest.map_or(newest.number, |lowest: u64| lowest.min(newest.number)));
         }
-        match lowest {
-            Some(lowest) if is_unknown && !self.began_anew(lowest).await? => Ok(None),
-            lowest => Ok(lowest),
-        }
+        let Some(lowest) = lowest else { return Ok(Branch::Unknown) };
+        if is_unknown { self.began_anew(lowest).await } else { Ok(Branch::Left(lowest)) }
     }
 
     /// Whether every endpoint that is heard has another block than the newest one that is stored up
     /// to a height, or, where nothing is, another first block.
-    async fn began_anew(&self, height: u64) -> Result<bool, CollectError> {
+    async fn began_anew(&self, height: u64) -> Result<Branch, CollectError> {
         let stored = match StoredBlocks::read(&self.chain).await?.newest_at(height).await? {
             Some(stored) => Some(stored),
             None => ledger::read(&*self.chain.store, &self.chain.names.anchor).await?,
         };
-        let Some(stored) = stored else { return Ok(false) };
+        let Some(stored) = stored else { return Ok(Branch::Kept) };
         let answers = self.chain.reader.header_from_each(BlockTag::Number(stored.number)).await;
         let found: Vec<BlockRef> =
             answers.into_iter().filter_map(|one| Some(one.answer.ok()??.block.block_ref())).collect();
-        Ok(!found.is_empty() && found.iter().all(|found| *found != stored))
+        Ok(match found.contains(&stored) {
+            true => Branch::Kept,
+            false if found.is_empty() => Branch::Unknown,
+            false => Branch::Left(height),
+        })
     }
+}
+
+/// How endpoints that are below the last stored block stand to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Branch {
+    /// One of them has what is stored.
+    Kept,
+    /// None of them has. This is the lowest of their newest blocks.
+    Left(u64),
+    /// None of them was heard.
+    Unknown,
 }
 
 fn lacks_next(position: BlockRef, newest: &Header) -> ChainError {

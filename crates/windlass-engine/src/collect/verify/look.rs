@@ -66,7 +66,7 @@ impl Verifier {
         let Some(routing) = self.routing_at(&step.plan, segment.from).await? else {
             return Ok(VerifyStep::Idle);
         };
-        let mode = self.chain.options.verify.mode;
+        let mode = self.mode;
         let numbers = match mode {
             VerifyMode::Full => (segment.from..=segment.to).collect(),
             _ => self.chosen(&routing, segment).await?,
@@ -393,7 +393,7 @@ impl Verifier {
         } else if is_lone_word {
             record.leave_unproven(segment);
         } else {
-            record.verify(segment, chain.options.verify.mode);
+            record.verify(segment, self.mode);
         }
         self.commit(step, writes, mended).await?;
         Ok(VerifyStep::Looked { blocks: segment, mended })

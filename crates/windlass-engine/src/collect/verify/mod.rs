@@ -41,12 +41,14 @@ use windlass_core::error::RetryAdvice;
 use windlass_core::lease::Lease;
 use windlass_core::plan::Plan;
 use windlass_core::range::BlockRange;
+use windlass_core::reader::{ChainError, ChainErrorKind};
 
 use self::budget::Budget;
 use self::counted::CountedReader;
 pub use self::record::Verified;
 use self::work::{NextWork, Work};
 use super::chain::CollectedChain;
+use super::doubts::Doubts;
 use super::error::CollectError;
 use super::ledger;
 use super::reread::UnheardWait;
@@ -157,6 +159,8 @@ pub struct Verifier {
     ignores_receipts: AtomicBool,
     /// Which blocks are looked at is drawn from this.
     seed: u64,
+    /// How much is looked at in this step.
+    mode: VerifyMode,
 }
 
 /// What a step stands on.
@@ -171,6 +175,7 @@ impl Verifier {
     pub fn new(chain: Arc<CollectedChain>, seed: u64) -> Self {
         let (reader, budget) =
             (CountedReader::new(chain.reader.clone()), Budget::new(chain.options.verify.share_ppm));
+        let mode = chain.options.verify.mode;
         Self {
             chain,
             reader,
@@ -187,6 +192,7 @@ impl Verifier {
             was_alone: false,
             ignores_receipts: AtomicBool::new(false),
             seed,
+            mode,
         }
     }
 
@@ -211,6 +217,18 @@ impl Verifier {
         self.reader.count()
     }
 
+    /// Everything is looked at where the only endpoint was proven to leave out logs, or to alter them: a
+    /// sample would pass over most of what it left out elsewhere.
+    fn mode_after(&self, doubts: &Doubts, record: &mut Verified) -> VerifyMode {
+        let is_proven_false = |doubts: &Doubts| !doubts.false_endpoints.is_empty();
+        let is_alone = self.chain.reader.endpoint_names().len() == 1;
+        if !is_alone || !(is_proven_false(doubts) || is_proven_false(&record.doubts)) {
+            return self.chain.options.verify.mode;
+        }
+        record.sampled = BlockSet::EMPTY;
+        VerifyMode::Full
+    }
+
     /// Does one unit of work.
     pub async fn step(&mut self) -> Result<VerifyStep, CollectError> {
         let chain = self.chain.clone();
@@ -218,6 +236,7 @@ impl Verifier {
         if options.verify.mode == VerifyMode::Off || chain.halt().await?.is_some() {
             return Ok(VerifyStep::Idle);
         }
+        let doubts = Doubts::read(&*chain.store, &chain.names.doubts).await?;
         let lease = chain.store.acquire_lease(&chain.names.verify, &options.owner, options.lease_ttl).await?;
         let Some(lease) = lease else { return Ok(VerifyStep::NotOurs) };
         self.lease = Some(lease.clone());
@@ -228,6 +247,8 @@ impl Verifier {
         let plan = ledger::plan(&*chain.store, &chain.names).await?;
         record.follow_plan(&plan);
         record.release_settled();
+        record.suspect_ranges(&doubts.false_ranges);
+        self.mode = self.mode_after(&doubts, &mut record);
         let looks_again = self.looked_again.is_none_or(|at| at.elapsed() >= UNPROVEN_PAUSE);
         if looks_again {
             record.unproven = BlockSet::EMPTY;
@@ -326,6 +347,11 @@ impl Verifier {
         if mended == 0 {
             store.commit(commit).await?;
             return Ok(());
+        }
+        // Looked at behind all else: what was found before may be of a chain that began anew.
+        if !self.chain.has_last_stored_block().await? {
+            let message = "nothing is mended while no endpoint has the last stored block";
+            return Err(ChainError::new(ChainErrorKind::UnknownBlock, message).into());
         }
         let mend = store.acquire_lease(&self.chain.names.mend, &options.owner, options.lease_ttl).await?;
         let Some(mend) = mend else { return Err(CollectError::Mending { chain: options.chain }) };

@@ -45,6 +45,8 @@ pub struct Verified {
     pub has_logs_outside_blooms: bool,
     /// The sources, by number, that all this is about.
     pub sources: BTreeSet<u32>,
+    /// Blocks that became suspect because the second look has proven an answer about them false.
+    pub proven_false: BlockSet,
 }
 
 impl Verified {
@@ -80,6 +82,15 @@ impl Verified {
             set.remove(blocks);
         }
         self.doubts.blocks.retain(|block| !(blocks.from..=blocks.to).contains(&block.number));
+    }
+
+    /// What the second look has proven an answer false about is collected again, once for each range:
+    /// whoever left out some of its logs may have left out others.
+    pub(super) fn suspect_ranges(&mut self, proven_false: &BlockSet) {
+        for range in proven_false.minus(&self.proven_false).ranges() {
+            self.suspect.insert(*range);
+        }
+        self.proven_false = proven_false.clone();
     }
 
     /// Blocks were verified.
@@ -165,6 +176,18 @@ mod tests {
         verified.doubts.settle(25);
         verified.release_settled();
         assert_eq!(verified.left(&stored, VerifyMode::Sample).ranges(), [blocks(10, 39)]);
+    }
+
+    #[test]
+    fn a_range_of_a_false_answer_is_collected_again_once() {
+        let mut verified = Verified::default();
+        verified.suspect_ranges(&BlockSet::from(blocks(10, 19)));
+        assert_eq!(verified.suspect.ranges(), [blocks(10, 19)]);
+        verified.suspect.remove(blocks(10, 19));
+        let mut proven_false = BlockSet::from(blocks(10, 19));
+        proven_false.insert(blocks(40, 49));
+        verified.suspect_ranges(&proven_false);
+        assert_eq!(verified.suspect.ranges(), [blocks(40, 49)]);
     }
 
     /// What was verified for others is verified again; what is wrong for them stays known.

@@ -76,7 +76,7 @@ impl Verifier {
 
     /// The first segment that was not verified.
     async fn next_segment(&self, plan: &Plan, record: &Verified) -> Result<Option<BlockRange>, CollectError> {
-        let mode = self.chain.options.verify.mode;
+        let mode = self.mode;
         let stored = self.stored(plan).await?;
         let left = record.left(&stored, mode);
         if mode == VerifyMode::Full {
@@ -97,7 +97,7 @@ impl Verifier {
     /// everything is verified, that is not waited for.
     async fn stored(&self, plan: &Plan) -> Result<BlockSet, CollectError> {
         let (store, names) = (&*self.chain.store, &self.chain.names);
-        let followed = match self.chain.options.verify.mode {
+        let followed = match self.mode {
             VerifyMode::Full => &names.head,
             VerifyMode::Sample | VerifyMode::Off => &names.recheck,
         };

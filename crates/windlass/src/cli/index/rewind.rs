@@ -1,6 +1,7 @@
 //! `windlass index rewind`
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use windlass_core::code::Code;
 use windlass_core::name::Owner;
@@ -13,7 +14,7 @@ use crate::cli::global::Global;
 use crate::collect::endpoints::Endpoints;
 use crate::collect::ledger::unnamed;
 use crate::collect::prepare;
-use crate::collect::retry::retrying;
+use crate::collect::retry::{MayPass, retrying};
 use crate::compose::store::{self, Access};
 use crate::config::chain::ChainName;
 use crate::failure::Failure;
@@ -47,11 +48,25 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let catalog = Catalog::new(section.id, []);
     let chain = CollectedChain::new(options, store.clone(), Arc::clone(&endpoints.pool) as _, catalog);
     let done = match chain {
-        Ok(chain) => chain.rewind(args.to).await.map_err(failed),
+        Ok(chain) => retrying(|| rewind(&chain, args.to)).await.map_err(failed),
         Err(error) => Err(unnamed(error)),
     };
     store.close().await;
     Ok(output::print(&told(done?, &name, args.to)?)?)
+}
+
+/// What an endpoint refuses in passing is asked again.
+async fn rewind(chain: &CollectedChain, to: u64) -> Result<Rewound, CollectError> {
+    chain.rewind(to).await
+}
+
+impl MayPass for CollectError {
+    fn retry(&self) -> Option<(Duration, u32)> {
+        match self {
+            Self::Chain(error) => MayPass::retry(error),
+            _ => None,
+        }
+    }
 }
 
 fn told(done: Rewound, name: &ChainName, to: u64) -> Result<String, Failure> {
