@@ -130,6 +130,8 @@ on_both_stores! {
         a_chain_that_was_started_anew_is_collected_after_a_rewind
         a_chain_that_was_started_anew_is_noticed_while_it_is_short
         ranges_of_both_chains_are_collected_anew_after_a_rewind
+        a_block_of_the_new_chain_is_not_taken_for_shared
+        refusals_do_not_put_off_that_the_chain_began_anew
         an_endpoint_that_lags_does_not_pass_for_another_chain_at_a_rewind
         the_common_ancestor_is_found_however_much_is_gone
         the_oldest_header_may_be_the_common_ancestor
@@ -183,6 +185,7 @@ on_both_stores! {
         doubtful_blocks_are_asked_about_together_and_in_turn_with_new_ones
         what_two_endpoints_were_heard_about_is_recorded
         two_final_blocks_of_one_height_are_a_dispute
+        altered_headers_do_not_hold_up_the_first_start
         a_moment_of_another_chain_leads_nowhere
         a_liar_that_leaves_out_one_contract_deletes_nothing
         one_liar_of_two_changes_nothing_and_is_named
@@ -210,6 +213,8 @@ on_both_stores! {
     }
     verify {
         a_history_that_is_right_is_verified_for_few_requests
+        nothing_is_mended_from_a_chain_that_began_anew
+        an_endpoint_that_cuts_answers_off_is_looked_at_whole
         every_header_is_looked_at_in_full
         ranges_without_their_logs_are_found_and_mended
         wrong_hashes_are_found_and_mended

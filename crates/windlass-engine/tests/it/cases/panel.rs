@@ -105,6 +105,10 @@ impl ChainReader for Panel {
         answers
     }
 
+    fn endpoint_names(&self) -> Vec<String> {
+        self.endpoints.iter().map(|(name, _)| name.clone()).collect()
+    }
+
     fn report_false_answer(&self, endpoint: &str, answer: &FalseAnswer) {
         self.named.lock().expect("no panic").insert((endpoint.to_owned(), answer.to_string()));
     }

@@ -9,6 +9,7 @@ use windlass_core::finality::Finality;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::ChainErrorKind;
 use windlass_core::store::Door;
+use windlass_core::table::RowHead;
 use windlass_engine::collect::backfill::Backfilled;
 use windlass_engine::collect::error::CollectError;
 use windlass_engine::collect::head::Followed;
@@ -234,6 +235,50 @@ pub(super) async fn a_chain_that_was_started_anew_is_noticed_while_it_is_short(k
         restarted.settle().await;
         stage.assert_complete(&orders).await;
     }
+}
+
+/// Rows of the new chain that were written before it was noticed are no proof of those below them.
+pub(super) async fn a_block_of_the_new_chain_is_not_taken_for_shared(kind: Kind) {
+    let (stage, orders) = (Stage::new(kind, 3).await, from_block(1));
+    stage.mine_up_to(30);
+    let mut collector = stage.collector("a", &orders);
+    collector.settle().await;
+    stage.chain.restart();
+    stage.mine_up_to(40);
+    for number in [8, 15, 20] {
+        let old = stage.row_of(number).await.head;
+        let blocks = BlockRange { from: number, to: number };
+        let erase = Write::EraseRows { table: stage.table.name.clone(), blocks, contracts: Vec::new() };
+        stage.store.commit(Commit::of(vec![erase])).await.expect("erased");
+        let block = stage.chain.block(number).expect("a block").header.block_ref();
+        stage.write_row(RowHead { block, ..old }, number).await;
+    }
+    expect_violation(&stage, &mut collector).await;
+    assert_eq!(stage.halt().await.and_then(|halt| halt.rewind_to), Some(0));
+    collector.follower.release().await;
+    let refused = collector.chain.rewind(20).await.expect("an answer");
+    assert!(matches!(refused, Rewound::Differs { rewind_to: Some(0), .. }), "{refused:?}");
+    let rewound = collector.chain.rewind(0).await.expect("an answer");
+    assert!(matches!(rewound, Rewound::Done { rows: 30 }), "{rewound:?}");
+    let mut restarted = stage.collector("b", &orders);
+    restarted.settle().await;
+    stage.assert_complete(&orders).await;
+}
+
+/// An endpoint that fails now and then is not waited for anew each time.
+pub(super) async fn refusals_do_not_put_off_that_the_chain_began_anew(kind: Kind) {
+    let (stage, orders) = (Stage::new(kind, 3).await, from_block(1));
+    stage.mine_up_to(30);
+    let mut collector = stage.collector("a", &orders);
+    collector.settle().await;
+    stage.chain.restart();
+    stage.mine_up_to(5);
+    assert_eq!(collector.follow().await, Followed::Idle, "it is looked at twice");
+    pass(Duration::from_secs(600)).await;
+    stage.reader.refuse_from_each(true);
+    assert_eq!(collector.follow().await, Followed::Idle, "nobody is heard");
+    stage.reader.refuse_from_each(false);
+    expect_violation(&stage, &mut collector).await;
 }
 
 /// A block that an endpoint does not have yet says nothing about the chain.

@@ -12,7 +12,7 @@ use windlass_core::chain::{Address, B256, BlockHeader, Bytes, ChainId};
 use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{
-    BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan, Receipts,
+    BlockTag, ChainError, ChainErrorKind, ChainReader, EndpointAnswer, Header, LogFilter, LogSpan, Receipts,
 };
 
 use crate::collect::endpoint::Endpoint;
@@ -57,6 +57,8 @@ struct Script {
     tampers_receipts: bool,
     /// Whether it answers no question about the logs or receipts of single blocks.
     is_silent_about_blocks: bool,
+    /// Questions to each endpoint fail.
+    refuses_each: bool,
     /// How many questions were asked.
     count: u64,
     /// So many of a hundred fail.
@@ -147,6 +149,11 @@ impl Scripted {
     /// Questions about the logs or receipts of single blocks fail, or are answered again.
     pub(crate) fn set_silent_about_blocks(&self, is_silent: bool) {
         self.script().is_silent_about_blocks = is_silent;
+    }
+
+    /// Questions that are put to each endpoint fail, or are answered again.
+    pub(crate) fn refuse_from_each(&self, is_refused: bool) {
+        self.script().refuses_each = is_refused;
     }
 
     fn answer_about_block(&self) -> Result<(), ChainError> {
@@ -271,6 +278,22 @@ impl ChainReader for Scripted {
             None => header,
         };
         Ok(known.map(told))
+    }
+
+    async fn header_from_each(&self, block: BlockTag) -> Vec<EndpointAnswer<Option<Header>>> {
+        let answer = match self.script().refuses_each {
+            true => Err(ChainError::new(ChainErrorKind::Unreachable, "the connection was reset")),
+            false => Ok(()),
+        };
+        let answer = match answer {
+            Ok(()) => self.header(block).await,
+            Err(error) => Err(error),
+        };
+        vec![EndpointAnswer::sole(answer)]
+    }
+
+    fn endpoint_names(&self) -> Vec<String> {
+        vec!["sole".to_owned()]
     }
 
     async fn logs(&self, span: LogSpan, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {

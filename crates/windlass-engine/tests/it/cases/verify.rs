@@ -84,6 +84,55 @@ pub(super) async fn a_history_that_is_right_is_verified_for_few_requests(kind: K
     assert_eq!(stage.rows().await, before);
 }
 
+/// The head may notice it later: its blocks are above what the new chain has.
+pub(super) async fn nothing_is_mended_from_a_chain_that_began_anew(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    let orders = orders(VerifyMode::Full);
+    let panel = Arc::new(Panel::new(vec![stage.reader.clone(), another(&stage)]));
+    let collector = collected(&stage, &orders, panel).await;
+    let before = stage.rows().await;
+    stage.chain.restart();
+    stage.mine_up_to(HEAD - 10);
+    let mut verifier = Verifier::new(collector.chain.clone(), 1);
+    let mut refused = 0;
+    for _ in 0..20 {
+        match verifier.step().await {
+            Ok(VerifyStep::Looked { mended, .. } | VerifyStep::Recollected { mended, .. }) => {
+                assert_eq!(mended, 0);
+            }
+            Ok(_) => {}
+            Err(error) => {
+                assert!(error.to_string().contains("nothing is mended"), "{error}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 0, "there was something to mend");
+    assert_eq!(stage.rows().await, before);
+}
+
+/// The only endpoint leaves out all but a few logs of a range, without a word. Events are rare, so that
+/// a sample meets few of them.
+pub(super) async fn an_endpoint_that_cuts_answers_off_is_looked_at_whole(kind: Kind) {
+    let stage = Stage::new(kind, 3).await;
+    stage.reader.tell_receipts();
+    stage.reader.tamper(|span, logs| match span {
+        LogSpan::Range(_) => logs.into_iter().take(2).collect(),
+        LogSpan::Block(_) => logs,
+    });
+    while stage.chain.head() < HEAD - 20 {
+        stage.mine(&[stage.chain.head() + 1]);
+        stage.mine_empty(19);
+    }
+    let orders = orders(VerifyMode::Sample);
+    let collector = collected(&stage, &orders, stage.reader.clone()).await;
+    let (mended, _) = verify(&collector, 3).await;
+    assert!(mended > 0);
+    stage.assert_complete(&orders).await;
+    let record = stage.verified().await;
+    assert_eq!((record.sampled.count(), record.full.count()), (0, LAST + 1), "nothing is proven by a sample");
+}
+
 pub(super) async fn every_header_is_looked_at_in_full(kind: Kind) {
     let stage = Stage::new(kind, 3).await;
     stage.reader.tell_receipts();
