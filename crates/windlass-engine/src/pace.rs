@@ -34,13 +34,13 @@ pub(crate) trait Paced: Send {
     }
 }
 
-/// Says that a loop was interrupted, unless another loop has just said the same: a database that
-/// restarts interrupts all of them.
+/// Says that a step of a loop failed, unless another loop has just said the same: while a database
+/// restarts, all of them fail.
 pub(crate) fn warn_once(what: &str, error: &dyn Display, delay: Duration) {
     if is_news(error.to_string()) {
-        tracing::warn!(%error, ?delay, "{what} was interrupted and goes on after a pause, as does all else that meets the same");
+        tracing::warn!(%error, ?delay, "{what} failed and is retried after `delay`; other tasks that fail with the same error are not logged");
     } else {
-        tracing::debug!(%error, ?delay, "{what} was interrupted and goes on after a pause");
+        tracing::debug!(%error, ?delay, "{what} failed and is retried after `delay`");
     }
 }
 
@@ -83,7 +83,7 @@ pub(crate) async fn step_until<P: Paced>(
                 RetryAdvice::After(delay) => {
                     let words = error.to_string();
                     if told.as_ref() == Some(&words) {
-                        tracing::debug!(%error, ?delay, "{} is still interrupted", P::WHAT);
+                        tracing::debug!(%error, ?delay, "{} still fails", P::WHAT);
                     } else {
                         paced.tell(&error, delay);
                         told = Some(words);

@@ -37,6 +37,8 @@ use super::verify::VerifyOptions;
 pub struct CollectOptions {
     /// The chain.
     pub chain: ChainId,
+    /// Its name in the configuration, for the commands that messages name.
+    pub name: Option<String>,
     /// From when on a block is final.
     pub finality: Finality,
     /// Who this process is.
@@ -65,6 +67,7 @@ impl CollectOptions {
     pub fn new(chain: ChainId, owner: Owner) -> Self {
         Self {
             chain,
+            name: None,
             finality: Finality::default(),
             owner,
             lease_ttl: Duration::from_secs(120),
@@ -114,11 +117,20 @@ pub struct CollectedChain {
 pub struct Halt {
     /// The lowest stored block that is no longer on the chain.
     pub block: BlockRef,
-    /// Up to this block the chain has what is stored: where an operator can go back to.
+    /// Where an operator can go back to: the newest stored block that the chain has, or a block below
+    /// the first that is collected where it has none.
     #[serde(default)]
     pub rewind_to: Option<u64>,
     /// In words.
     pub reason: String,
+}
+
+/// What an operator does about a halt, as a message ends. `chain` is its name in the configuration.
+pub fn way_back(chain: &str, to: u64) -> String {
+    format!(
+        "; if its endpoints serve another chain, correct `rpc`; if the chain has really changed, stop `windlass run` and go back: \
+         `windlass index rewind --chain {chain} --to {to} --yes`"
+    )
 }
 
 impl CollectedChain {

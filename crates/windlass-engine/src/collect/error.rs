@@ -35,15 +35,17 @@ pub enum CollectError {
     /// A block that was final is no longer on the chain.
     #[error(
         "chain {chain} no longer has block {block}, which was final: collecting it has stopped{}",
-        way_back(*rewind_to)
+        shared_blocks(*rewind_to, *has_stored)
     )]
     FinalityViolated {
         /// The chain.
         chain: ChainId,
         /// The lowest stored block that is gone.
         block: BlockRef,
-        /// Up to this block the chain has what is stored, where it was looked for.
+        /// Where an operator can go back to, where it was looked for.
         rewind_to: Option<u64>,
+        /// Whether the chain has what is stored up to that block, and something is stored there.
+        has_stored: bool,
     },
     /// Somebody else is repairing the chain, or takes it back.
     #[error("another process is repairing or rewinding chain {chain}")]
@@ -75,15 +77,24 @@ pub enum CollectError {
     Unwritten(StoreError),
 }
 
-/// Where to go back to, as a message ends.
-fn way_back(rewind_to: Option<u64>) -> String {
-    rewind_to.map_or_else(String::new, |block| format!("; up to block {block} the chain has what is stored"))
+/// What of the stored blocks the chain still has, as a message ends.
+fn shared_blocks(rewind_to: Option<u64>, has_stored: bool) -> String {
+    match rewind_to {
+        Some(block) if has_stored => format!("; up to block {block} the chain has what is stored"),
+        Some(_) => "; the chain has none of the blocks that are stored".to_owned(),
+        None => String::new(),
+    }
 }
 
 impl CollectError {
     /// Something stored that makes no sense.
     pub(super) fn strange(what: impl ToString, reason: impl ToString) -> Self {
         Self::Strange { what: what.to_string(), reason: reason.to_string() }
+    }
+
+    /// A final block that is gone, before it was looked where an operator can go back to.
+    pub(super) const fn final_block_gone(chain: ChainId, block: BlockRef) -> Self {
+        Self::FinalityViolated { chain, block, rewind_to: None, has_stored: false }
     }
 
     /// The code under which this error is explained.

@@ -7,12 +7,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use windlass_core::chain::Address;
 use windlass_core::error::RetryAdvice;
 use windlass_core::payout::gas::{GasBalance, GasLevel, TYPICAL_GAS};
-use windlass_core::reader::BlockTag;
+use windlass_core::reader::{BlockTag, ChainError};
 
+use super::chain_trouble::ChainTrouble;
 use super::error::PayError;
 use super::payer::Payer;
 use crate::pace::{Paced, step_until};
@@ -47,12 +49,20 @@ pub struct AccountStatus {
     pub gas: Option<GasBalance>,
     /// Whether this process gives out its nonces.
     pub is_ours: bool,
+    /// That the chain's endpoints do not answer its submitter, from the first failure on.
+    pub trouble: Option<ChainTrouble>,
 }
 
 impl AccountStatus {
+    /// That the chain's endpoints do not answer, once that has lasted.
+    pub fn lasting_trouble(&self) -> Option<&ChainTrouble> {
+        self.trouble.as_ref().filter(|trouble| trouble.has_lasted())
+    }
+
     /// Why the account sends nothing, in words.
     pub fn reason(&self, account: Address) -> Option<String> {
-        Some(match self.blocked.as_ref()? {
+        let Some(blocked) = &self.blocked else { return self.lasting_trouble().map(ChainTrouble::reason) };
+        Some(match blocked {
             Blocked::Halted(why) => format!("account {account} is halted: {why}"),
             Blocked::ForeignTransactions(count) => {
                 format!(
@@ -134,6 +144,27 @@ impl Accounts {
             Some(Blocked::OtherChain(why)) => Some(why),
             _ => None,
         })
+    }
+
+    /// A question that was asked for an account at `asked_at` was not answered.
+    pub(super) fn chain_failed(&self, account: Address, error: &ChainError, asked_at: Instant) {
+        self.change(account, |status| {
+            status.trouble = Some(ChainTrouble::after(status.trouble.take(), error, asked_at));
+        });
+    }
+
+    /// The endpoints answer an account's submitter.
+    pub(super) fn chain_answered(&self, account: Address) {
+        let mut has_lasted = false;
+        self.change(account, |status| has_lasted = status.trouble.take().is_some_and(|it| it.has_lasted()));
+        if has_lasted {
+            tracing::info!(%account, "the endpoints of the vault's chain answer again: paying goes on");
+        }
+    }
+
+    /// That the chain's endpoints do not answer, once that has lasted.
+    pub fn chain_trouble(&self) -> Option<ChainTrouble> {
+        self.all().values().find_map(|status| status.lasting_trouble().cloned())
     }
 
     /// The account cannot pay for its next transaction.

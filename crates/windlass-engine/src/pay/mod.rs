@@ -14,6 +14,7 @@
 //! | [`payer`] | what submitter and tracker stand on |
 //! | [`identity`] | whether the endpoints serve the chain that the vault is known on |
 //! | [`accounts`] | what each account can do, and what it has for gas |
+//! | [`chain_trouble`] | endpoints of the vault's chain that do not answer |
 //! | [`submit`] | from approved to signed, stored and sent |
 //! | [`track`] | from sent to final |
 //! | [`reconcile`] | the vault's payments against the stored ones, both ways, on a schedule |
@@ -28,7 +29,7 @@
 //! | [`publish`] | the end of the audit log, told once a day |
 //! | [`counted`] | what is counted |
 //! | [`counts`] | how many payouts stand where |
-//! | [`unattended`] | payouts of vaults that no process pays from |
+//! | [`unattended`] | payouts that wait for a process that pays from their vault |
 //! | `approvals` | which approvals count |
 //! | `missing_jobs` | jobs that somebody deleted, made again |
 //! | `page` | one commit: rows, messages and audit entries together |
@@ -37,6 +38,7 @@
 pub mod accounts;
 mod approvals;
 pub mod audit_check;
+pub mod chain_trouble;
 pub mod counted;
 pub mod counts;
 pub mod desk;

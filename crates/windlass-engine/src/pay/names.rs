@@ -1,7 +1,7 @@
 //! Under which names a vault's payouts keep their things.
 
 use windlass_core::chain::Address;
-use windlass_core::name::{CursorName, LaneKey, LeaseName, NameError, Partition, Queue};
+use windlass_core::name::{CursorName, LaneKey, LeaseName, NameError, Partition, Queue, StateKey};
 use windlass_core::payout::ledger::IntentId;
 use windlass_core::payout::request::{PayoutId, VaultRef};
 
@@ -17,6 +17,8 @@ pub struct PayNames {
     pub partition: Partition,
     /// The process that holds it compares payments on the schedule.
     pub reconciling: LeaseName,
+    /// When a process that compared payments stopped, in milliseconds since 1970.
+    pub stopped: StateKey,
     /// The last block whose events of the vault were compared.
     pub reconciled: CursorName,
 }
@@ -31,6 +33,7 @@ impl PayNames {
             track: Queue::new(format!("{subject}/track"))?,
             partition: Partition::new(subject.clone())?,
             reconciling: LeaseName::new(format!("{subject}/reconciling"))?,
+            stopped: StateKey::new(format!("{subject}/stopped"))?,
             reconciled: CursorName::new(format!("{subject}/reconciled"))?,
         })
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use windlass_core::chain::ChainId;
+use windlass_core::code::Code;
 use windlass_core::cursor::Cursor;
 use windlass_core::error::StoreResult;
 use windlass_core::job::QueueCounts;
@@ -13,9 +14,11 @@ use windlass_core::lease::Lease;
 use windlass_core::name::CursorName;
 use windlass_core::outbox::SinkDepth;
 use windlass_core::payout::ledger::SignerRow;
+use windlass_core::payout::request::VaultRef;
 use windlass_core::payout::state::PayoutState;
 use windlass_core::store::{MAX_COUNTED_EVENTS, Store, StoreInfo};
 use windlass_engine::collect::names::ChainNames;
+use windlass_engine::pay::unattended::UnattendedVault;
 
 use super::global::Global;
 use super::index;
@@ -23,8 +26,10 @@ use crate::collect::progress::{ChainView, IndexView, Overview};
 use crate::compose::store::{self, Access};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::output::style::{self, paint};
 use crate::output::table::{self, Side};
 use crate::output::{self, human, time};
+use crate::pay::{options, unattended};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -42,6 +47,12 @@ struct Status {
     queues: Vec<QueueCounts>,
     outbox: Vec<SinkDepth>,
     payouts: Vec<StateCount>,
+    /// Vaults whose payouts wait while no process pays from them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unattended: Vec<UnattendedVault>,
+    /// The vault that `[pay]` names.
+    #[serde(skip)]
+    vault: Option<VaultRef>,
     signers: Vec<SignerRow>,
     cursors: Vec<Position>,
     leases: Vec<Lease>,
@@ -75,6 +86,7 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
 
 async fn read(store: &Arc<dyn Store>, config: &Config) -> Result<Status, Failure> {
     let Overview { chains, indexes } = index::look(&**store, config).await?;
+    let vault = options::vault(config);
     let followed: Vec<ChainId> = chains.iter().map(|chain| chain.id).collect();
     Ok(Status {
         store: store.describe().await?,
@@ -88,6 +100,11 @@ async fn read(store: &Arc<dyn Store>, config: &Config) -> Result<Status, Failure
             .into_iter()
             .map(|(state, count)| StateCount { state, count })
             .collect(),
+        unattended: match vault {
+            Some(vault) => unattended::find(&**store, vault).await?,
+            None => Vec::new(),
+        },
+        vault,
         signers: store.list_signers().await?,
         cursors: cursors(&**store, &followed).await?,
         leases: store.list_leases().await?,
@@ -120,6 +137,7 @@ fn render(status: &Status) -> String {
     // Who does not pay is not told that nothing was paid.
     if !status.payouts.is_empty() {
         section(&mut text, "payouts", payouts(&status.payouts));
+        text.push_str(&unattended(status));
         section(&mut text, "signers", signers(&status.signers));
     }
     section(&mut text, "cursors", positions(&status.cursors));
@@ -138,6 +156,21 @@ fn section(text: &mut String, title: &str, table: Option<String>) {
 fn payouts(counts: &[StateCount]) -> Option<String> {
     let rows = counts.iter().map(|count| vec![count.state.to_string(), human::count(count.count)]);
     Some(table::render(&[("state", Side::Left), ("payouts", Side::Right)], rows))
+}
+
+/// Payouts that wait while no process pays from their vault.
+fn unattended(status: &Status) -> String {
+    let Some(vault) = status.vault else { return String::new() };
+    let warning = |found: &UnattendedVault| {
+        let label = paint(style::WARNING, format_args!("warning[{}]:", Code::VaultUnattended));
+        let hint = paint(style::GOOD, "hint:");
+        format!(
+            "\n{label} {}\n{hint} {}\n",
+            unattended::message(found, vault),
+            unattended::hint(found, vault)
+        )
+    };
+    status.unattended.iter().map(warning).collect()
 }
 
 fn signers(signers: &[SignerRow]) -> Option<String> {

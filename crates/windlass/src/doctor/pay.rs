@@ -18,7 +18,6 @@ use windlass_core::store::Store;
 use windlass_engine::pay::identity::Known;
 use windlass_engine::pay::ledger::Ledger;
 use windlass_engine::pay::options::PayOptions;
-use windlass_engine::pay::unattended::unattended_vaults;
 
 use super::progress::Progress;
 use super::report::Finding;
@@ -105,9 +104,9 @@ async fn on_chain(
     findings
 }
 
-/// Payouts of other vaults that no process pays from.
+/// Payouts that wait while no process pays from their vault.
 async fn unattended(store: &dyn Store, configured: VaultRef) -> Vec<Finding> {
-    match unattended_vaults(store, configured).await {
+    match unattended::find(store, configured).await {
         Ok(found) => found
             .iter()
             .map(|one| Finding::failed("pay.payouts", unattended::failure(one, configured)))

@@ -19,15 +19,16 @@ use windlass_core::store::Store;
 use windlass_engine::pay::accounts::{AccountStatus, Accounts, Blocked};
 use windlass_engine::pay::counts::PayoutCounts;
 use windlass_engine::pay::ledger::Ledger;
-use windlass_engine::pay::unattended::unattended_vaults;
+use windlass_engine::pay::unattended::{UnattendedVault, unattended_configured, unattended_vaults};
 
 use super::{metrics, unattended};
+use crate::output::human;
 
 /// How many rows that were refused are named one by one.
 const MAX_SHOWN: usize = 20;
 /// How often it is looked at.
 const LOOK_INTERVAL: Duration = Duration::from_secs(5);
-/// Payouts of other vaults are counted at every so many looks: counting reads every payout that waits.
+/// Payouts that no process pays are counted at every so many looks: counting reads every payout that waits.
 const LOOKS_PER_COUNT: u32 = 6;
 
 /// What a look has seen.
@@ -41,7 +42,7 @@ pub(crate) struct PayLook {
     pub(crate) accounts: BTreeMap<Address, AccountStatus>,
     /// What was tampered with.
     tampered: Vec<Reason>,
-    /// Vaults of other configurations whose payouts wait for nobody.
+    /// Vaults whose payouts wait while no process pays from them.
     unattended: Vec<Reason>,
 }
 
@@ -50,6 +51,10 @@ pub(crate) struct PayWatcher {
     store: Arc<dyn Store>,
     ledgers: Vec<Arc<Ledger>>,
     vault: VaultRef,
+    /// Whether this process pays from it.
+    pays: bool,
+    /// Whether no process did when payouts were last counted.
+    was_unattended: bool,
     accounts: Option<Arc<Accounts>>,
     counts: PayoutCounts,
     seen: watch::Sender<PayLook>,
@@ -60,15 +65,17 @@ pub(crate) struct PayWatcher {
 pub(crate) struct PayReadiness(watch::Receiver<PayLook>);
 
 impl PayWatcher {
-    /// Looks for the first time.
+    /// Looks for the first time. `pays` says whether this process is to pay from the vault.
     pub(crate) async fn new(
         store: Arc<dyn Store>,
         ledgers: Vec<Arc<Ledger>>,
         vault: VaultRef,
+        pays: bool,
     ) -> StoreResult<Self> {
         let counts = PayoutCounts::new(store.clone());
         let (seen, _) = watch::channel(PayLook::default());
-        let mut watcher = Self { store, ledgers, vault, accounts: None, counts, seen, looks: 0 };
+        let (was_unattended, accounts, looks) = (false, None, 0);
+        let mut watcher = Self { store, ledgers, vault, pays, was_unattended, accounts, counts, seen, looks };
         let first = watcher.look().await?;
         watcher.seen.send_replace(first);
         Ok(watcher)
@@ -115,11 +122,22 @@ impl PayWatcher {
         })
     }
 
-    async fn unattended(&self) -> StoreResult<Vec<Reason>> {
-        let found = unattended_vaults(&*self.store, self.vault).await?;
-        let reason = |found| Reason {
+    async fn unattended(&mut self) -> StoreResult<Vec<Reason>> {
+        let own = match self.pays {
+            true => None,
+            false => unattended_configured(&*self.store, self.vault).await?,
+        };
+        // A process that was killed may be started again, or another take over.
+        let was_unattended = std::mem::replace(&mut self.was_unattended, own.is_some());
+        let others = unattended_vaults(&*self.store, self.vault).await?;
+        let found: Vec<_> = own.filter(|_| was_unattended).into_iter().chain(others).collect();
+        let reason = |found: &UnattendedVault| Reason {
             code: Code::VaultUnattended,
-            message: format!("{}; {}", unattended::message(found, self.vault), unattended::HINT),
+            message: format!(
+                "{}; {}",
+                unattended::message(found, self.vault),
+                unattended::hint(found, self.vault)
+            ),
             subject: unattended::named(found.vault),
         };
         Ok(found.iter().take(MAX_SHOWN).map(reason).collect())
@@ -161,6 +179,7 @@ impl Readiness for PayReadiness {
             })
             .chain(seen.accounts.iter().filter_map(|(account, status)| short_of_gas(*account, status)))
             .chain(other_chain(&seen))
+            .chain(chain_trouble(&seen))
             .chain(seen.tampered.iter().cloned())
             .chain(seen.unattended.iter().cloned())
             .collect()
@@ -175,6 +194,17 @@ fn other_chain(seen: &PayLook) -> Option<Reason> {
         message: format!(
             "{why}; nothing is signed. Correct `rpc`, or accept the chain with `windlass pay accept-chain`"
         ),
+        subject: "pay".to_owned(),
+    })
+}
+
+/// The endpoints of the vault's chain have not answered for a while.
+fn chain_trouble(seen: &PayLook) -> Option<Reason> {
+    let trouble = seen.accounts.values().find_map(AccountStatus::lasting_trouble)?;
+    let age = human::seconds(trouble.age().as_secs());
+    Some(Reason {
+        code: trouble.code,
+        message: format!("{}; nothing is signed or followed for {age}", trouble.reason()),
         subject: "pay".to_owned(),
     })
 }
@@ -211,5 +241,33 @@ impl Readiness for All {
             reasons.extend(one.reasons().await);
         }
         reasons
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::Instant;
+    use windlass_core::reader::{ChainError, ChainErrorKind};
+    use windlass_engine::pay::chain_trouble::{ChainTrouble, GRACE};
+
+    use super::*;
+
+    async fn reasons(age: Duration) -> Vec<(Code, String)> {
+        let error = ChainError::new(ChainErrorKind::Unreachable, "connection refused");
+        let since = Instant::now().checked_sub(age).expect("an instant");
+        let trouble = Some(ChainTrouble::new(&error, since));
+        let status = AccountStatus { trouble, ..AccountStatus::default() };
+        let accounts = BTreeMap::from([(Address::repeat_byte(1), status)]);
+        let (_sender, seen) = watch::channel(PayLook { accounts, ..PayLook::default() });
+        let reasons = PayReadiness(seen).reasons().await;
+        reasons.into_iter().map(|reason| (reason.code, reason.message)).collect()
+    }
+
+    #[tokio::test]
+    async fn endpoints_that_have_not_answered_for_a_while_are_a_reason_not_to_be_ready() {
+        assert_eq!(reasons(Duration::ZERO).await, []);
+        let told = reasons(GRACE).await;
+        let [(Code::RpcUnreachable, message)] = &told[..] else { panic!("{told:?}") };
+        assert!(message.contains("do not answer: ") && message.contains("connection refused"), "{message}");
     }
 }

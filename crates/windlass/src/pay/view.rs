@@ -29,7 +29,7 @@ pub(crate) struct PayoutView<'a> {
     pub(crate) report: Option<RiskReport>,
     /// The vault that `[pay]` names.
     pub(crate) configured: VaultRef,
-    /// Whether some process pays from the payout's own vault, where that is another one.
+    /// Whether some process pays from the payout's own vault.
     pub(crate) is_attended: bool,
 }
 
@@ -80,6 +80,13 @@ impl PayoutView<'_> {
         if let Some(hold) = &payout.hold {
             let until = hold.until.map(|at| format!(", until {}", time::instant(at))).unwrap_or_default();
             lines.add("waits for", format_args!("{}{until}", hold.reason));
+        }
+        if payout.request.vault == self.configured
+            && unattended::waits_for_process(payout)
+            && !self.is_attended
+        {
+            let hint = unattended::START_HINT;
+            lines.add("waits for", format_args!("a process: none pays from its vault now; {hint}"));
         }
         for transaction in &self.transactions {
             let intent = &transaction.intent;

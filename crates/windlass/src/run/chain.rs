@@ -9,7 +9,7 @@ use windlass_chain::evm::EvmPool;
 use windlass_core::name::Owner;
 use windlass_core::store::Store;
 use windlass_engine::collect::backfill::Backfiller;
-use windlass_engine::collect::chain::CollectedChain;
+use windlass_engine::collect::chain::{CollectOptions, CollectedChain};
 use windlass_engine::collect::head::Follower;
 use windlass_engine::collect::health::report::Reporter;
 use windlass_engine::collect::verify::Verifier;
@@ -62,11 +62,13 @@ impl ChainCrew {
         let names = ledger::names(endpoints.id)?;
         let learned = names.learned.clone();
         let keeper = Keeper::restored(store.clone(), learned, endpoints.pool.clone()).await?;
+        let name = Some(endpoints.name.to_string());
+        let options = CollectOptions { name, ..prepare::options(section, owner) };
         let gate = Gate {
             store: store.clone(),
             endpoints,
             drafts: drafts.clone(),
-            options: prepare::options(section, owner),
+            options,
             names,
             known: known.clone(),
             ready,

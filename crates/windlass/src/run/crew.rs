@@ -60,7 +60,7 @@ impl Crew {
     pub(super) async fn assemble(options: &RunOptions) -> Result<Self, Failure> {
         let (config, plays) = (&options.config, |role| options.roles.contains(&role));
         if plays(Role::Api) {
-            probe::port(&config.api).await?;
+            probe::port(options).await?;
         }
         let wanted = if plays(Role::Collect) { Wanted::checked(config).await? } else { Wanted::default() };
         let paying = pay::checked(options).await?;
@@ -84,7 +84,8 @@ impl Crew {
             Some(served) if !Arc::ptr_eq(served, &store) => options::ledger(config, served.clone()).ok(),
             _ => ledger.clone(),
         };
-        let mut pay_watcher = pay_watcher(config, &store, ledger.iter().chain(&served_ledger)).await?;
+        let known_to = ledger.iter().chain(&served_ledger);
+        let mut pay_watcher = pay_watcher(config, &store, known_to, paying.is_some()).await?;
         let own_ledger =
             served_ledger.clone().filter(|served| !ledger.iter().any(|own| Arc::ptr_eq(own, served)));
         let ledgers = ledger.iter().cloned().chain(own_ledger).collect();
@@ -92,7 +93,7 @@ impl Crew {
             (Some(watcher), Some(served)) => {
                 let told = Told::new(watcher.subscribe(), collected.clone());
                 let payouts = pay::desk(paying.as_ref(), config, &served, served_ledger).await?;
-                Some(bind(config, served, told, (payouts, pay_watcher.as_ref())).await?)
+                Some(bind(options, served, told, (payouts, pay_watcher.as_ref())).await?)
             }
             _ => None,
         };
@@ -213,19 +214,21 @@ async fn pay_watcher<'l>(
     config: &Config,
     store: &Arc<dyn Store>,
     ledgers: impl Iterator<Item = &'l Arc<Ledger>>,
+    pays: bool,
 ) -> Result<Option<PayWatcher>, Failure> {
     let Some(vault) = options::vault(config) else { return Ok(None) };
     let mut ledgers: Vec<Arc<Ledger>> = ledgers.cloned().collect();
     ledgers.dedup_by(|one, other| Arc::ptr_eq(one, other));
-    Ok(Some(PayWatcher::new(store.clone(), ledgers, vault).await?))
+    Ok(Some(PayWatcher::new(store.clone(), ledgers, vault, pays).await?))
 }
 
 async fn bind(
-    config: &Config,
+    options: &RunOptions,
     store: Arc<dyn Store>,
     told: Told,
     (payouts, pay_watcher): (Option<PayoutParts>, Option<&PayWatcher>),
 ) -> Result<Api, Failure> {
+    let config = &options.config;
     let told = Arc::new(told);
     let mut reasons: Vec<Arc<dyn Readiness>> = vec![told.clone()];
     if let Some(watcher) = pay_watcher {
@@ -243,8 +246,8 @@ async fn bind(
     };
     let hosts = config.api.hosts.iter().map(|host| host.0.clone()).collect();
     let (listen, allow_remote) = (config.api.listen.0, config.api.public);
-    let options = ApiOptions { listen, allow_remote, hosts, ..ApiOptions::default() };
-    Api::bind(options, parts).await.map_err(probe::unbound)
+    let api = ApiOptions { listen, allow_remote, hosts, ..ApiOptions::default() };
+    Api::bind(api, parts).await.map_err(|error| probe::unbound(error, options))
 }
 
 /// Starts the looks at the store, and those who tell of them.

@@ -124,6 +124,12 @@ impl Payout {
         Self { hold: Some(Hold { reason: cut(reason.into()), until }), ..self.next(now) }
     }
 
+    /// It stays where it is, and waits for nothing any more.
+    #[must_use]
+    pub fn released(&self, now: Timestamp) -> Self {
+        Self { hold: None, ..self.next(now) }
+    }
+
     /// Whether it waits for this already; figures in the words apart, which change with every look.
     pub fn is_held_for(&self, reason: &str) -> bool {
         let is_word = |letter: &char| !letter.is_ascii_digit() && *letter != '.';

@@ -27,7 +27,7 @@ pub(super) async fn common_ancestor(chain: &CollectedChain, top: u64) -> Result<
     if let Some(header) = final_one.filter(|header| header.number == floor)
         && canonical(&*chain.reader, floor).await?.hash != header.hash
     {
-        return Err(CollectError::FinalityViolated { chain: id, block: header.block_ref(), rewind_to: None });
+        return Err(CollectError::final_block_gone(id, header.block_ref()));
     }
     let mut lowest = None;
     let mut page_end = top;
@@ -50,7 +50,7 @@ pub(super) async fn common_ancestor(chain: &CollectedChain, top: u64) -> Result<
         Some(block) => block,
         None => canonical(&*chain.reader, top).await?,
     };
-    Err(CollectError::FinalityViolated { chain: id, block, rewind_to: None })
+    Err(CollectError::final_block_gone(id, block))
 }
 
 /// The highest stored block up to `top` that is known to have been final.

@@ -18,12 +18,14 @@
 //! | `read_ahead` | blocks that were read and are not stored yet |
 //! | `advance` | storing the blocks that are complete |
 //! | `reorg`, `ancestor` | taking back what the chain does not have any more |
+//! | `halt_log` | the line in the log when a final block is gone |
 //! | `chores`, `recheck`, `second_look` | what has time, a second look at final blocks above all |
 //! | `plan`, `lease` | which sources need which blocks; who follows the chain |
 
 mod advance;
 mod ancestor;
 mod chores;
+mod halt_log;
 mod lease;
 mod look;
 mod pacing;
@@ -46,6 +48,7 @@ use windlass_core::name::Owner;
 use windlass_core::plan::{Plan, Source, SourceId};
 use windlass_core::reader::{ChainError, Header};
 
+use self::halt_log::HaltLog;
 use self::look::endpoints_behind;
 use self::poll::{FinalityPoll, Poll, Polls};
 use self::read_ahead::ReadAhead;
@@ -150,6 +153,7 @@ pub struct Follower {
     busy_steps: u32,
     /// Who was last seen to hold the chain instead.
     waits_for: Option<Owner>,
+    halt_log: HaltLog,
 }
 
 /// What a step asks the chain about itself.
@@ -250,6 +254,7 @@ impl Follower {
             unheard: UnheardWait::default(),
             busy_steps: 0,
             waits_for: None,
+            halt_log: HaltLog::default(),
         }
     }
 

@@ -104,9 +104,8 @@ impl Paced for Follower {
     fn tell(&self, error: &CollectError, delay: Duration) {
         let chain = self.chain.options.chain;
         match error {
-            CollectError::FinalityViolated { .. } => {
-                let code = error.code();
-                tracing::error!(%chain, %code, "{error}; nothing is deleted, and it goes on once the chain has the block again");
+            CollectError::FinalityViolated { rewind_to, .. } => {
+                self.halt_log.tell(&self.chain.options, error, *rewind_to);
             }
             // The reporter tells when the chain is lost and when it is found again.
             _ if error.trouble().is_some() => {

@@ -56,7 +56,11 @@ impl Follower {
             return Err(disagreement.into());
         }
         let rewind_to = self.chain.rewind_target(block).await?;
-        let violation = CollectError::FinalityViolated { chain, block, rewind_to };
+        let has_stored = match rewind_to {
+            Some(to) => !self.chain.is_below_start(to).await?,
+            None => false,
+        };
+        let violation = CollectError::FinalityViolated { chain, block, rewind_to, has_stored };
         let halt = Halt { block, rewind_to, reason: violation.to_string() };
         if self.chain.halt().await?.as_ref() != Some(&halt) {
             let key = self.chain.names.halt.clone();
@@ -106,6 +110,7 @@ impl Follower {
             let key = self.chain.names.halt.clone();
             let note = Commit::of(vec![Write::PutState { key, value: None }]).under_lease(&step.lease);
             self.chain.store.commit(note).await?;
+            self.halt_log.is_over();
             tracing::info!(chain = %self.chain.options.chain, "the chain has what is stored again; collecting goes on");
         }
         Ok(())

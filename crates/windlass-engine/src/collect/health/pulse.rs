@@ -376,7 +376,7 @@ mod tests {
         assert_eq!(pulse.trouble(second(79)), None, "it moves");
         let chain = windlass_core::chain::ChainId::new(1).expect("an id");
         let block = BlockRef { number: 1, hash: B256::ZERO };
-        pulse.followed(second(80), Some(&CollectError::FinalityViolated { chain, block, rewind_to: None }));
+        pulse.followed(second(80), Some(&CollectError::final_block_gone(chain, block)));
         assert_eq!(pulse.trouble(second(100)), None, "the halt says it");
     }
 
@@ -385,7 +385,7 @@ mod tests {
         let (pulse, begun) = (Pulse::default(), Instant::now());
         let chain = windlass_core::chain::ChainId::new(1).expect("an id");
         let block = BlockRef { number: 1, hash: B256::ZERO };
-        pulse.followed(begun, Some(&CollectError::FinalityViolated { chain, block, rewind_to: None }));
+        pulse.followed(begun, Some(&CollectError::final_block_gone(chain, block)));
         let fenced = StoreError::Fenced { what: "it".to_owned(), epoch: 1 };
         pulse.followed(begun, Some(&fenced.into()));
         assert_eq!(pulse.trouble(begun + NEWS_AFTER), None);

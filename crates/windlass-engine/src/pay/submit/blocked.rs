@@ -13,11 +13,16 @@ impl Submitter {
     /// The account sends nothing. Where no other one does, the payouts that are due are held with
     /// the reason; otherwise they are left to the others.
     pub(super) async fn show_blocked(&self, lease: &Lease, done: Submitted) -> Result<Submitted, PayError> {
+        self.hold_due(lease).await.map(|()| done)
+    }
+
+    /// Holds the payouts that are due, where no account of this process sends.
+    async fn hold_due(&self, lease: &Lease) -> Result<(), PayError> {
         let payer = &self.payer;
-        let Some(reason) = payer.accounts.all_blocked() else { return Ok(done) };
+        let Some(reason) = payer.accounts.all_blocked() else { return Ok(()) };
         let jobs = payer.claim(&payer.names.submit, MAX_PAYOUTS).await?;
         if jobs.is_empty() {
-            return Ok(done);
+            return Ok(());
         }
         let tickets: Vec<_> = jobs.iter().map(|job| job.ticket).collect();
         let held = async {
@@ -31,7 +36,7 @@ impl Submitter {
         if held.is_err() {
             payer.give_back(&tickets).await;
         }
-        held.map(|()| done)
+        held
     }
 
     /// The endpoints serve another chain: every payout that is due is held with the reason.
@@ -44,6 +49,18 @@ impl Submitter {
             Some(lease) => self.show_blocked(&lease, Submitted::OtherChain).await,
             None => Ok(Submitted::OtherChain),
         }
+    }
+
+    /// The endpoints do not answer. Once that has lasted, every payout that is due is held with the
+    /// reason, and looked at again as seldom as any that waits.
+    pub(super) async fn show_chain_trouble(&mut self) -> Result<(), PayError> {
+        let accounts = self.payer.accounts.clone();
+        if accounts.get(self.signer.address()).lasting_trouble().is_none() {
+            return Ok(());
+        }
+        let Some(lease) = self.take_lease().await? else { return Ok(()) };
+        accounts.set_ours(self.signer.address(), true);
+        self.hold_due(&lease).await
     }
 
     async fn hold(&self, lease: &Lease, taken: Vec<Taken>, reason: &str) -> Result<(), PayError> {

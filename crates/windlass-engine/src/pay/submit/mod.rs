@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use windlass_core::commit::Write;
 use windlass_core::error::{RetryAdvice, StoreError};
@@ -112,9 +113,24 @@ impl Submitter {
 
     /// Does one unit of work.
     pub async fn step(&mut self) -> Result<Submitted, PayError> {
+        let (account, accounts) = (self.signer.address(), self.payer.accounts.clone());
+        let asked_at = Instant::now();
         match self.work_once().await {
-            Err(PayError::OtherChain(why)) => self.show_other_chain(&why).await,
-            done => done,
+            Err(PayError::OtherChain(why)) => {
+                accounts.chain_answered(account);
+                self.show_other_chain(&why).await
+            }
+            Err(PayError::Chain(error)) => {
+                accounts.chain_failed(account, &error, asked_at);
+                self.show_chain_trouble().await?;
+                Err(error.into())
+            }
+            done => {
+                if done.is_ok() {
+                    accounts.chain_answered(account);
+                }
+                done
+            }
         }
     }
 

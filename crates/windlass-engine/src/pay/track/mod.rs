@@ -115,6 +115,12 @@ impl Tracker {
                 self.hold_all(&followed, &why).await?;
                 return Err(PayError::OtherChain(why));
             }
+            Err(error @ PayError::Chain(_)) => {
+                if let Some(trouble) = payer.accounts.chain_trouble() {
+                    self.hold_all(&followed, &trouble.reason()).await?;
+                }
+                return Err(error);
+            }
             sight => sight?,
         };
         let looks = stream::iter(followed).map(|followed| {
@@ -190,7 +196,7 @@ impl Tracker {
         Ok(())
     }
 
-    /// Payouts on their way say that the chain is another one. Their jobs are given back.
+    /// Payouts on their way say why they are not followed. Their jobs are given back.
     async fn hold_all(&self, followed: &[Followed], why: &str) -> Result<(), PayError> {
         let payer = &self.payer;
         let now = payer.store.now().await?;

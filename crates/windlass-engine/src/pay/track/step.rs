@@ -8,6 +8,7 @@ use windlass_core::time::Timestamp;
 
 use super::decide::Decision;
 use super::next::Next;
+use crate::pay::chain_trouble;
 use crate::pay::error::PayError;
 use crate::pay::page::Page;
 use crate::pay::payer::{Payer, Sight};
@@ -79,15 +80,21 @@ impl Step {
     /// Whether there is anything to write but the next look.
     pub(super) fn changes(&self) -> bool {
         let Some(Decided { intent, payouts, decision, .. }) = &self.decided else { return false };
-        let holds_anew = |(payout, next): (&Payout, &Next)| {
-            let is_new = |why: &String| !payout.is_held_for(why);
-            *next == Next::Same && self.hold.as_ref().is_some_and(is_new)
-        };
+        let holds_anew = |(payout, next): (&Payout, &Next)| *next == Next::Same && self.changes_hold(payout);
         self.bump.is_some()
             || intent.state != decision.state
             || intent.inclusion != decision.inclusion
             || decision.nexts.iter().any(|next| *next != Next::Same)
             || payouts.iter().zip(&decision.nexts).any(holds_anew)
+    }
+
+    /// Whether a payout of which nothing else is new waits for something else now. The endpoints have
+    /// answered: what waited for that does not any more.
+    fn changes_hold(&self, payout: &Payout) -> bool {
+        match &self.hold {
+            Some(why) => !payout.is_held_for(why),
+            None => chain_trouble::is_waited_out_by(payout),
+        }
     }
 
     /// Writes it.
@@ -112,12 +119,15 @@ impl Step {
             halt(payer, page, intent, now).await?;
         }
         for (payout, next) in payouts.iter().zip(&decision.nexts) {
-            match &self.hold {
-                Some(why) if *next == Next::Same && !payout.is_held_for(why) => {
-                    page.payout(Some(payout), payout.held(why.clone(), None, now));
-                }
-                _ => next.write(payer, page, payout, now).await?,
+            if *next != Next::Same || !self.changes_hold(payout) {
+                next.write(payer, page, payout, now).await?;
+                continue;
             }
+            let row = match &self.hold {
+                Some(why) => payout.held(why.clone(), None, now),
+                None => payout.released(now),
+            };
+            page.payout(Some(payout), row);
         }
         Ok(())
     }

@@ -27,6 +27,7 @@ mod raced;
 mod repair;
 mod restored;
 mod schedules;
+mod silence;
 mod survive;
 mod tampering;
 mod tricks;

@@ -8,7 +8,6 @@ use windlass_core::payout::partial_id::PartialId;
 use windlass_core::payout::request::VaultRef;
 use windlass_core::payout::store::{MAX_PAYOUT_PAGE, PayoutQuery, Payouts};
 use windlass_core::store::Store;
-use windlass_engine::pay::unattended::unattended_vaults;
 
 use super::filter::Filter;
 use crate::cli::global::Global;
@@ -78,11 +77,11 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
 
 /// Says which vaults have payouts that wait while no process pays from them.
 async fn note_unattended(store: &dyn Store, configured: VaultRef) -> Result<(), Failure> {
-    for found in unattended_vaults(store, configured).await? {
+    for found in unattended::find(store, configured).await? {
         let (label, code) = (paint(style::WARNING, "warning"), Code::VaultUnattended);
         let message = unattended::message(&found, configured);
         let hint = paint(style::GOOD, "hint:");
-        output::note(&format!("{label}[{code}]: {message}\n{hint} {}", unattended::HINT));
+        output::note(&format!("{label}[{code}]: {message}\n{hint} {}", unattended::hint(&found, configured)));
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use tokio::time::timeout;
 use windlass_core::chain::Address;
 use windlass_core::payout::gas::{GasBalance, GasLevel, TYPICAL_GAS};
 use windlass_core::payout::ledger::SignerRow;
-use windlass_core::reader::BlockTag;
+use windlass_core::reader::{BlockTag, ChainError};
 
 use crate::cli::global::Global;
 use crate::compose::store::{self, Access};
@@ -71,9 +71,14 @@ async fn list(config: &Config) -> Result<Vec<Listed>, Failure> {
             Err(failure) => (None, Some(failure.message)),
         };
         let row = rows.iter().find(|row| Some(row.address) == account);
-        let gas = match (&prices, account) {
-            (Some(prices), Some(account)) if used_for == "pays" => prices.balance_of(account).await,
+        let asked = match (&prices, account) {
+            (Some(prices), Some(account)) if used_for == "pays" => Some(gas(prices, account).await),
             _ => None,
+        };
+        let (gas, silence) = match asked {
+            Some(Ok(gas)) => (Some(gas), None),
+            Some(Err(why)) => (None, Some(format!("what it has for gas is not known: {why}"))),
+            None => (None, None),
         };
         let short = gas.filter(|gas| gas.level() == GasLevel::Short).map(|gas| format!("it {gas}"));
         let halted = row.and_then(|row| row.halted.clone()).map(|why| format!("halted: {why}"));
@@ -83,7 +88,7 @@ async fn list(config: &Config) -> Result<Vec<Listed>, Failure> {
             used_for,
             next_nonce: row.map(|row| row.next_nonce),
             gas,
-            trouble: trouble.or(halted).or(short),
+            trouble: trouble.or(halted).or(short).or(silence),
         });
     }
     Ok(listed)
@@ -96,18 +101,30 @@ struct GasPrices {
 }
 
 impl GasPrices {
-    /// `None` where nothing is paid, or where no endpoint answers in time.
-    async fn read(config: &Config) -> Option<Self> {
+    /// `None` where nothing is paid; why where no endpoint answers in time.
+    async fn read(config: &Config) -> Option<Result<Self, String>> {
         let paying = Paying::of(config).ok()?;
-        let fees = timeout(MAX_WAIT, paying.chain.gas_fees()).await.ok()?.ok()?;
-        Some(Self { paying, max_fee: fees.max_fee })
+        let fees = answer(paying.chain.gas_fees()).await;
+        Some(fees.map(|fees| Self { paying, max_fee: fees.max_fee }))
     }
 
-    async fn balance_of(&self, account: Address) -> Option<GasBalance> {
-        let balance =
-            timeout(MAX_WAIT, self.paying.chain.balance(account, BlockTag::Latest)).await.ok()?.ok()?;
+    async fn balance_of(&self, account: Address) -> Result<GasBalance, String> {
+        let balance = answer(self.paying.chain.balance(account, BlockTag::Latest)).await?;
         let warn_below = self.paying.options.warn_below_wei;
-        Some(GasBalance::new(balance, TYPICAL_GAS, self.max_fee, warn_below))
+        Ok(GasBalance::new(balance, TYPICAL_GAS, self.max_fee, warn_below))
+    }
+}
+
+/// What an account has for gas, or why that is not known.
+async fn gas(prices: &Result<GasPrices, String>, account: Address) -> Result<GasBalance, String> {
+    prices.as_ref().map_err(Clone::clone)?.balance_of(account).await
+}
+
+/// What an endpoint answers in time.
+async fn answer<T>(question: impl Future<Output = Result<T, ChainError>>) -> Result<T, String> {
+    match timeout(MAX_WAIT, question).await {
+        Ok(answer) => answer.map_err(|error| error.to_string()),
+        Err(_) => Err(format!("no endpoint has answered within {} seconds", MAX_WAIT.as_secs())),
     }
 }
 

@@ -32,7 +32,7 @@ use windlass_core::chain::{BlockRef, ChainId};
 use windlass_core::code::Code;
 use windlass_core::range::BlockRange;
 use windlass_core::table::Identifier;
-use windlass_engine::collect::chain::Halt;
+use windlass_engine::collect::chain::{Halt, way_back};
 use windlass_engine::collect::doubts::FalseEndpoint;
 
 use crate::output::time;
@@ -150,7 +150,7 @@ impl ChainView {
 pub(crate) struct HaltView {
     /// The lowest stored block that is no longer on the chain.
     pub(crate) block: BlockRef,
-    /// Up to this block the chain has what is stored.
+    /// Where an operator can go back to.
     pub(crate) rewind_to: Option<u64>,
     /// In words, with the way back.
     pub(crate) reason: String,
@@ -161,10 +161,7 @@ impl HaltView {
     fn of(halt: Halt, chain: Option<&str>) -> Self {
         let Halt { block, rewind_to, mut reason } = halt;
         if let (Some(to), Some(chain)) = (rewind_to, chain) {
-            reason += &format!(
-                "; if its endpoints serve another chain, correct `rpc`; if the chain has really changed, stop `windlass run` and go back: \
-                 `windlass index rewind --chain {chain} --to {to} --yes`"
-            );
+            reason += &way_back(chain, to);
         }
         Self { block, rewind_to, reason }
     }

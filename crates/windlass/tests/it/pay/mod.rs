@@ -15,6 +15,7 @@ mod rules;
 mod same_json;
 mod short_ids;
 mod signer;
+mod standstill;
 mod tampering;
 mod tutorial;
 mod world;

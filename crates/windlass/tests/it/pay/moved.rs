@@ -8,14 +8,14 @@ use crate::binary::Folder;
 use crate::collect::http::{get, url_in};
 use crate::collect::world::until;
 
-fn approved(folder: &Folder, key: &str) -> String {
+pub(super) fn approved(folder: &Folder, key: &str) -> String {
     let id = create(folder, key, "5 USDC");
     assert_eq!(folder.run(&["payout", "approve", &id]).code, Some(0));
     id
 }
 
 /// What `doctor` says of a subject.
-fn finding(folder: &Folder, subject: &str) -> Option<Value> {
+pub(super) fn finding(folder: &Folder, subject: &str) -> Option<Value> {
     let ran = folder.run(&["doctor", "--json"]);
     let report: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.shown()));
     let findings = report["findings"].as_array().expect("findings").clone();
