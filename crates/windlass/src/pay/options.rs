@@ -49,7 +49,7 @@ pub(crate) fn vault(config: &Config) -> Option<VaultRef> {
 
 fn missing() -> Failure {
     Failure::coded(Code::PayMissing, "nothing is configured to be paid: there is no `[pay]`")
-        .hint("name the chain, the vault and the signers in `[pay]`; docs/pay.md shows how")
+        .hint("`windlass pay init` writes `[pay]`; docs/pay.md shows how to write it by hand")
 }
 
 /// How paying is to be done.

@@ -137,6 +137,10 @@ async fn a_missing_audit_key_is_to_be_restored() {
     let ran = folder.run(&["payout", "create", "--to", TO, "--amount", "1 USDC"]);
     let is_told = ran.stderr.contains("keys/audit.key") && ran.stderr.contains("hint: restore the key");
     assert!(ran.code == Some(1) && is_told, "{}", ran.shown());
+    let doctor = folder.run(&["doctor"]);
+    let is_told =
+        doctor.stdout.contains("failure  pay.audit_key") && doctor.stdout.contains("restore the key");
+    assert!(doctor.code == Some(1) && is_told, "{}", doctor.shown());
 }
 
 #[tokio::test(flavor = "multi_thread")]
