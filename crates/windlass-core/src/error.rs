@@ -10,6 +10,9 @@ use crate::table::Identifier;
 /// What every port of a store answers.
 pub type StoreResult<T> = Result<T, StoreError>;
 
+/// What is said of a database in which Windlass has made no tables yet.
+pub const NEW_DATABASE: &str = "the database has no tables of Windlass yet";
+
 /// Whether and when to try again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryAdvice {
@@ -120,7 +123,7 @@ pub enum StoreError {
         known: i64,
     },
     /// An earlier version of Windlass has been here, or none, and this opening changes nothing.
-    #[error("the database has schema version {found} and has to be brought to {known} first")]
+    #[error("{}", older(*.found, *.known))]
     OlderSchema {
         /// The database's; 0 for a new one.
         found: i64,
@@ -154,6 +157,14 @@ pub enum StoreError {
     /// Anything else, with the database's words.
     #[error("the database answered: {0}")]
     Other(String),
+}
+
+/// An earlier version's schema, or none.
+fn older(found: i64, known: i64) -> String {
+    match found {
+        0 => NEW_DATABASE.to_owned(),
+        found => format!("the database has schema version {found} and has to be brought to {known} first"),
+    }
 }
 
 impl StoreError {

@@ -3,10 +3,11 @@
 //! A name means, in this order: what every row begins with (`block`, `address`, …);
 //! a column of the event, by the name of its field or its SQL name; `from` and `to`,
 //! the bounds of the time. So an event with a field `from` is filtered by it, and its
-//! time by `block_timestamp`. `fields.NAME` always means the column.
+//! time by `block_timestamp`. `fields.NAME` always means the column. A field `_amount` is
+//! `amount` as well, where no other name is.
 
 use windlass_core::row_query::{Comparison, Place};
-use windlass_core::table::TableSpec;
+use windlass_core::table::{Column, TableSpec};
 
 use crate::error::{ApiError, ErrorCode};
 
@@ -24,6 +25,9 @@ const HEAD: [(&str, Place); 11] = [
     ("blockHash", Place::BlockHash),
     ("transactionHash", Place::TransactionHash),
 ];
+
+/// The bounds of the time.
+const BOUNDS: [&str; 2] = ["from", "to"];
 
 /// The first so many of them come before the event's own columns.
 const FIRM: usize = 7;
@@ -96,24 +100,79 @@ pub(super) fn target(table: &TableSpec, parameter: &str) -> Result<Target, ApiEr
 
 /// What a name stands for in the rows of a table.
 pub(super) fn place(table: &TableSpec, name: &str) -> Option<Place> {
-    let column = |name: &str| table.column(name).map(|(_, column)| Place::Column(column.name.clone()));
+    let column = |name: &str| {
+        let column = table.column(name).map(|(_, column)| column).or_else(|| without_underscore(table, name));
+        column.map(|column| Place::Column(column.name.clone()))
+    };
     let head = |places: &[(&str, Place)]| {
         places.iter().find(|(known, _)| *known == name).map(|(_, place)| place.clone())
     };
     if let Some(field) = name.strip_prefix("fields.") {
         return column(field);
     }
-    head(&HEAD[..FIRM]).or_else(|| column(name)).or_else(|| head(&HEAD[FIRM..]))
+    let is_bound = BOUNDS.contains(&name) && table.column(name).is_none();
+    let own = |name: &str| if is_bound { None } else { column(name) };
+    head(&HEAD[..FIRM]).or_else(|| own(name)).or_else(|| head(&HEAD[FIRM..]))
+}
+
+/// The only column whose field has this name behind underscores: a contract may call it `_amount`.
+fn without_underscore<'a>(table: &'a TableSpec, name: &str) -> Option<&'a Column> {
+    let mut found = table.columns.iter().filter(|column| {
+        let bare = column.field.trim_start_matches('_');
+        bare == name && bare.len() < column.field.len()
+    });
+    found.next().filter(|_| found.next().is_none())
 }
 
 /// Every name that a parameter of a table's rows can begin with.
 pub(super) fn known(table: &TableSpec) -> impl Iterator<Item = &str> {
     let columns = table.columns.iter().flat_map(|column| [column.field.as_str(), column.name.as_str()]);
-    columns.chain(HEAD.iter().map(|(name, _)| *name)).chain(["from", "to"])
+    columns.chain(HEAD.iter().map(|(name, _)| *name)).chain(BOUNDS)
 }
 
 fn unknown(table: &TableSpec, parameter: &str) -> ApiError {
     let name = parameter.split_once('.').map_or(parameter, |(name, _)| name);
     let told = format!("parameter `{parameter}` is not known");
-    ApiError::new(ErrorCode::UnknownParameter, told).nearest(name, known(table))
+    ApiError::new(ErrorCode::UnknownParameter, told).nearest(name, known(table)).or_hint(|| {
+        let fields: Vec<&str> = table.columns.iter().map(|column| column.field.as_str()).collect();
+        format!("fields of the event are {}; docs/api.md has the other names", fields.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_core::abi::EventShape;
+    use windlass_core::chain::ChainId;
+    use windlass_core::table::Identifier;
+
+    use super::*;
+
+    fn table(event: &str) -> TableSpec {
+        let shape = event.parse::<EventShape>().unwrap();
+        shape.table(&Identifier::new("fees").unwrap(), ChainId::new(1).unwrap(), &[])
+    }
+
+    fn column(table: &TableSpec, parameter: &str) -> Option<String> {
+        match target(table, parameter).ok()?.place {
+            Place::Column(name) => Some(name.to_string()),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn a_field_is_named_with_its_underscore_or_without() {
+        let fees = table("E(address _integrator, uint256 _integratorFee)");
+        for name in ["_integratorFee", "integratorFee", "integrator_fee", "fields.integratorFee"] {
+            assert_eq!(column(&fees, name).as_deref(), Some("integrator_fee"), "{name}");
+        }
+        assert_eq!(column(&fees, "integratorFee.gte").as_deref(), Some("integrator_fee"));
+        let both = table("E(uint256 _aB, uint256 __aB)");
+        assert_eq!(column(&both, "aB"), None, "it could be either");
+    }
+
+    #[test]
+    fn a_name_that_is_like_no_other_is_answered_with_the_fields() {
+        let hint = target(&table("E(address _integrator)"), "zzzzzzzz").unwrap_err().hint.unwrap();
+        assert!(hint.starts_with("fields of the event are _integrator;"), "{hint}");
+    }
 }

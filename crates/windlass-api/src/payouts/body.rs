@@ -21,7 +21,8 @@ pub type Tokens = BTreeMap<Address, Token>;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PayoutBody {
-    id: String,
+    /// `null` in the answer to a dry run, for a payout that was not stored.
+    id: Option<String>,
     /// The id under which the vault knows it.
     request_id: String,
     /// Grows by one with every change.
@@ -84,8 +85,10 @@ pub(crate) struct InclusionBody {
 #[serde(rename_all = "camelCase")]
 pub struct CreatedBody {
     payout: PayoutBody,
-    /// Whether it was asked for just now; otherwise its key was known.
+    /// Whether it was asked for just now; otherwise its key was known. In a dry run, whether it would be.
     pub(crate) is_new: bool,
+    /// Whether this is what would become of a request: nothing was stored.
+    dry_run: bool,
     advice: AdviceBody,
 }
 
@@ -96,7 +99,7 @@ impl PayoutBody {
         let token = tokens.get(&request.token);
         let decimal = |token: &Token| Amount { units: request.amount, token: token.clone() }.decimal();
         Self {
-            id: payout.id.to_string(),
+            id: Some(payout.id.to_string()),
             request_id: request.request_id().to_string(),
             version: payout.version,
             state: payout.state,
@@ -135,13 +138,24 @@ impl From<Inclusion> for InclusionBody {
 }
 
 impl CreatedBody {
-    /// A payout that was created, or would be.
+    /// A payout that was created.
     pub fn new(tokens: &Tokens, created: Created) -> Self {
         Self {
             is_new: created.is_new,
+            dry_run: false,
             advice: created.advice.into(),
             payout: PayoutBody::new(tokens, created.payout),
         }
+    }
+
+    /// A payout that would be created, or is known already. One that is not stored has no id: what is
+    /// created later has another.
+    pub fn preview(tokens: &Tokens, created: Created) -> Self {
+        let mut body = Self { dry_run: true, ..Self::new(tokens, created) };
+        if body.is_new {
+            body.payout.id = None;
+        }
+        body
     }
 }
 

@@ -74,7 +74,8 @@ pub(crate) enum AnswerBody {
 ///
 /// The body is a payout, or `{"payouts": […]}` with up to 1000. A key that was used for the
 /// same payout is answered with that payout; used for another, it is refused with 409. With
-/// `dryRun=true` nothing is asked for: the answer shows what would be.
+/// `dryRun=true` nothing is asked for: the answer shows what would be, has `dryRun: true`, and no id for
+/// a payout that was not stored.
 #[utoipa::path(post, path = "/api/v1/payouts", operation_id = "create_payouts", tag = "payouts", security(("key" = [])),
     params(
         ("dryRun" = Option<bool>, Query, description = "only shows what would become of it"),
@@ -142,8 +143,9 @@ fn answer(
     is_list: bool,
     is_dry_run: bool,
 ) -> (StatusCode, Json<AnswerBody>) {
-    let body = |created| CreatedBody::new(&admitted.pay.info.tokens, created);
-    let mut data: Vec<CreatedBody> = created.into_iter().map(body).collect();
+    let body = if is_dry_run { CreatedBody::preview } else { CreatedBody::new };
+    let tokens = &admitted.pay.info.tokens;
+    let mut data: Vec<CreatedBody> = created.into_iter().map(|created| body(tokens, created)).collect();
     let is_made = !is_dry_run && data.iter().any(|created| created.is_new);
     let status = if is_made { StatusCode::CREATED } else { StatusCode::OK };
     let one = if is_list { None } else { data.pop() };

@@ -48,6 +48,8 @@ pub struct Created {
     pub is_new: bool,
     /// What the rules say of it today. Not binding: they are asked again at approval.
     pub advice: RiskVerdict,
+    /// Why they refuse it, if they do, with the limit, what is used of it, and the amount.
+    pub refusal: Option<String>,
 }
 
 /// What an approval has brought about.
@@ -73,6 +75,8 @@ pub struct Prospect {
     pub approvals: u32,
     /// How many have to.
     pub needed: u32,
+    /// Whether this approver has approved it already.
+    pub is_repeated: bool,
     /// What the rules would say if it were the last, with headroom.
     pub report: RiskReport,
 }
@@ -236,12 +240,12 @@ pub enum DeskError {
 }
 
 /// How a payout stands that takes no approval any more.
-const fn past_approval(state: PayoutState) -> &'static str {
+pub const fn past_approval(state: PayoutState) -> &'static str {
     match state {
         PayoutState::PendingRisk => "waits for approvals",
         PayoutState::Approved => "is APPROVED and takes no more approvals",
         PayoutState::Submitted => "is SUBMITTED: its transaction is signed",
-        PayoutState::Confirmed => "is CONFIRMED: it is paid",
+        PayoutState::Confirmed => "is CONFIRMED and paid",
         PayoutState::Failed => "has FAILED, and a retry asks for it again",
         PayoutState::Rejected => "is REJECTED, and a retry asks for it again",
     }

@@ -9,7 +9,7 @@ use super::lexer::{Dialect, Token, TokenKind, tokens};
 use super::{MAX_STATEMENT_BYTES, SqlError};
 
 /// What a statement that reads begins with.
-const FIRST_WORDS: [&str; 3] = ["SELECT", "WITH", "VALUES"];
+pub const FIRST_WORDS: [&str; 3] = ["SELECT", "WITH", "VALUES"];
 /// How many digits a 0x text has that is an address or a hash.
 const HEX_DIGITS: [usize; 2] = [40, 64];
 

@@ -33,7 +33,7 @@ const EXAMPLES: &[Examples] = &[
     ),
     ("index pause", &["windlass index pause fees"]),
     ("index resume", &["windlass index resume fees"]),
-    ("index drop", &["windlass index drop fees", "windlass index drop fees --data --yes"]),
+    ("index drop", &["windlass index drop fees --data --yes"]),
     ("index rewind", &["windlass index rewind --chain polygon --to 78600000 --yes"]),
     (
         "export",

@@ -51,7 +51,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show the main job at work, on a chain of its own
+    /// Run a demonstration: collect and pay out on a local test chain
     Demo(demo::Args),
     /// Run a development chain
     Devnet(devnet::Args),

@@ -56,8 +56,8 @@ impl Endpoints {
     pub(crate) fn open(name: &ChainName, chain: &Chain) -> Result<Self, Failure> {
         let urls =
             chain.rpc.iter().map(|url| url.resolve()).collect::<Result<Vec<_>, _>>().map_err(|error| {
-                Failure::coded(Code::SecretMissing, error)
-                    .hint(format_args!("set it for this process, or change `rpc` in `[chain.{name}]`"))
+                let hint = format!("{}, or change `rpc` in `[chain.{name}]`", error.advice());
+                Failure::coded(Code::SecretMissing, error).hint(hint)
             })?;
         let exposed: Vec<&str> = urls.iter().map(ExposeSecret::expose_secret).collect();
         one_url_each(name, &exposed)?;

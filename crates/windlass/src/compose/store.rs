@@ -130,7 +130,7 @@ pub(crate) fn locate(database: &Database) -> Result<Location, Failure> {
 
 fn absent(path: &Path) -> Failure {
     Failure::coded(Code::DatabaseUnreachable, format_args!("there is no database at `{}`", path.display()))
-        .hint("`windlass run` creates it; if it is elsewhere, correct `database.url` or name its file with --config")
+        .hint("in a new folder begin with `windlass init`; with a configuration, `windlass run` creates it; if it is elsewhere, correct `database.url` or name its file with --config")
 }
 
 /// What stands at the path is a folder.

@@ -26,6 +26,14 @@ impl Hidden {
         self.0.resolve()
     }
 
+    /// The file that it is in, if it is in one.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match &self.0 {
+            Secret::File(path) => Some(path),
+            _ => None,
+        }
+    }
+
     /// The same with a relative path taken from a folder on.
     pub(crate) fn anchored(self, folder: &Path) -> Self {
         Self(self.0.anchored(folder))

@@ -55,6 +55,16 @@ pub(crate) enum SecretError {
     },
 }
 
+impl SecretError {
+    /// What to do about it.
+    pub(crate) const fn advice(&self) -> &'static str {
+        match self {
+            Self::Env { .. } => "set it for this process",
+            Self::File { .. } => "put the file there, readable by the user that runs windlass",
+        }
+    }
+}
+
 impl Secret {
     /// Reads the value.
     pub(crate) fn resolve(&self) -> Result<SecretString, SecretError> {
@@ -185,8 +195,11 @@ mod tests {
     #[test]
     fn a_missing_secret_says_where_it_was_looked_for() {
         let error = secret("env:WINDLASS_NO_SUCH").resolve().expect_err("missing");
+        assert_eq!(error.advice(), "set it for this process");
         assert_eq!(error.to_string(), "the environment variable `WINDLASS_NO_SUCH` is not set");
-        let error = secret("file:/no/such/file").resolve().expect_err("missing").to_string();
+        let error = secret("file:/no/such/file").resolve().expect_err("missing");
+        assert!(error.advice().starts_with("put the file there"), "{}", error.advice());
+        let error = error.to_string();
         assert!(error.starts_with("cannot read the secret file `/no/such/file`: "), "{error}");
     }
 

@@ -90,7 +90,8 @@ async fn endpoint(asked: Asked, url: RpcUrl) -> Vec<Finding> {
     let text = match url.resolve() {
         Ok(text) => text,
         Err(error) => {
-            let failure = Failure::coded(Code::SecretMissing, error).hint("set it for this process");
+            let hint = error.advice();
+            let failure = Failure::coded(Code::SecretMissing, error).hint(hint);
             return vec![Finding::failed(asked.subject(), failure)];
         }
     };

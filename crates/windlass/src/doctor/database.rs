@@ -4,6 +4,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use windlass_core::code::Code;
+use windlass_core::error::NEW_DATABASE;
 use windlass_core::store::Store;
 use windlass_core::time::{Timestamp, duration_ms};
 
@@ -60,6 +61,9 @@ pub(super) async fn examine(database: &Database) -> Examined {
 /// Tables that are missing or old are no failure: the first run takes care of them.
 fn not_opened(failure: Failure) -> Finding {
     match failure.code {
+        Some(Code::DatabaseOlder) if failure.message == NEW_DATABASE => {
+            Finding::ok(SUBJECT, "is new: its tables are created by the first run")
+        }
         Some(Code::DatabaseOlder) => {
             Finding::warning(SUBJECT, failure.message, "`windlass run` brings it up to date")
         }
@@ -140,6 +144,8 @@ pub(super) fn machine_now() -> Timestamp {
 
 #[cfg(test)]
 mod tests {
+    use windlass_core::error::StoreError;
+
     use super::*;
 
     fn level(before: i64, now: i64, after: i64) -> Level {
@@ -149,7 +155,8 @@ mod tests {
 
     #[test]
     fn a_database_before_the_first_run_is_no_failure() {
-        assert_eq!(not_opened(Failure::coded(Code::DatabaseOlder, "old")).level, Level::Warning);
+        let found = |found| not_opened(StoreError::OlderSchema { found, known: 9 }.into()).level;
+        assert_eq!((found(0), found(8)), (Level::Ok, Level::Warning));
         assert_eq!(not_opened(Failure::coded(Code::DatabaseNewer, "new")).level, Level::Failure);
     }
 

@@ -11,6 +11,7 @@ mod database;
 mod disk;
 mod finality;
 mod index;
+mod key_files;
 mod logs;
 mod pay;
 mod progress;
@@ -21,7 +22,7 @@ pub(crate) use report::{Finding, Report};
 
 use progress::Progress;
 
-use crate::config::Loaded;
+use crate::config::{FILE_NAME, Loaded};
 use crate::failure::Failure;
 
 /// Makes every check that can be made.
@@ -34,9 +35,7 @@ pub(crate) async fn examine(loaded: Result<Loaded, Failure>) -> Report {
             return report;
         }
     };
-    let file =
-        loaded.file.as_ref().map_or("defaults and environment".to_owned(), |path| path.display().to_string());
-    report.findings.push(Finding::ok("configuration", file));
+    report.findings.push(configuration(&loaded));
     let progress = Progress::start();
     progress.say("database");
     let database = database::examine(&loaded.config.database).await;
@@ -45,6 +44,21 @@ pub(crate) async fn examine(loaded: Result<Loaded, Failure>) -> Report {
     report.findings.extend(api::examine(&loaded.config.api));
     report.findings.extend(chain::examine(&loaded.config.chain, database.ahead_ms, &progress).await);
     report.findings.extend(index::examine(&loaded.config, &progress).await);
+    report.findings.extend(key_files::examine(&loaded.config));
     report.findings.extend(pay::examine(&loaded.config, &progress).await);
     report
+}
+
+/// Where the configuration comes from. Without a file the environment may hold all of it.
+fn configuration(loaded: &Loaded) -> Finding {
+    let subject = "configuration";
+    match &loaded.file {
+        Some(path) => Finding::ok(subject, path.display().to_string()),
+        None if !loaded.config.chain.is_empty() => Finding::ok(subject, "defaults and environment"),
+        None => Finding::warning(
+            subject,
+            format!("there is no {FILE_NAME} here, and no chain is configured: nothing is collected or paid"),
+            "`windlass init` writes one; --config names one that is elsewhere",
+        ),
+    }
 }

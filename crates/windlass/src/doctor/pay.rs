@@ -48,12 +48,14 @@ pub(super) async fn examine(config: &Config, progress: &Progress) -> Vec<Finding
     };
     // What is wrong with the database has findings of its own.
     let store = store::open(&config.database, Access::Look).await.ok();
-    let key = options::audit_key(config).ok();
-    let ledger = store.as_ref().zip(key).map(|(store, key)| Ledger::new(store.clone(), key));
+    let key = options::audit_key(config);
+    let ledger =
+        store.as_ref().zip(key.as_ref().ok()).map(|(store, key)| Ledger::new(store.clone(), key.clone()));
     let mut findings = match &store {
         Some(store) => unattended(&**store, options.vault).await,
         None => Vec::new(),
     };
+    findings.extend(key.err().map(|failure| Finding::failed("pay.audit_key", failure)));
     findings.extend(on_chain(config, pay, options, ledger).await);
     if let Some(store) = store {
         store.close().await;

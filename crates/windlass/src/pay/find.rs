@@ -43,10 +43,7 @@ impl fmt::Display for PayoutName {
 /// The one payout with this id, whose id begins or ends like this, or with this key. A match by key is
 /// said. A whole id of a payout stands for that payout, whatever key another one has.
 pub(crate) async fn payout(ledger: &dyn Payouts, name: &PayoutName) -> Result<PayoutId, Failure> {
-    let of_key = match &name.key {
-        Some(key) => ledger.payouts_of_keys(std::slice::from_ref(key)).await?.pop(),
-        None => None,
-    };
+    let of_key = of_key(ledger, name).await?;
     let of_id = match name.id {
         Some(id) => of_id(ledger, id).await?,
         None => Vec::new(),
@@ -75,6 +72,14 @@ impl PayoutName {
     /// Whether a whole id was given.
     fn is_whole(&self) -> bool {
         self.id.is_some_and(|id| id.whole().is_some())
+    }
+}
+
+/// The payout with this key.
+pub(crate) async fn of_key(ledger: &dyn Payouts, name: &PayoutName) -> Result<Option<Payout>, Failure> {
+    match &name.key {
+        Some(key) => Ok(ledger.payouts_of_keys(std::slice::from_ref(key)).await?.pop()),
+        None => Ok(None),
     }
 }
 

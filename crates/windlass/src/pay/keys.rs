@@ -66,8 +66,8 @@ fn without_kms(name: &SignerName) -> Failure {
 fn secret(name: &SignerName, hidden: Option<&Hidden>) -> Result<secrecy::SecretString, Failure> {
     let hidden = hidden.ok_or_else(|| unusable(name, "it says nowhere where its key is"))?;
     hidden.resolve().map_err(|error| {
-        Failure::coded(Code::SecretMissing, error)
-            .hint(format_args!("set it for this process, or change `[signer.{name}]`"))
+        let hint = format!("{}, or change `[signer.{name}]`", error.advice());
+        Failure::coded(Code::SecretMissing, error).hint(hint)
     })
 }
 

@@ -5,6 +5,7 @@
 //! | [`tokens`] | tokens by symbol or address, and amounts of them |
 //! | [`rules`] | what may be paid, and how many have to say yes |
 //! | [`risk_file`] | a `risk.json` |
+//! | [`rule_names`] | the names of rules in what people read |
 //! | [`options`] | everything that the engine wants to know |
 //! | [`keys`] | signers, opened |
 //! | [`known_chain`] | whether the endpoints serve the chain on which payouts were made |
@@ -31,6 +32,7 @@ pub(crate) mod options;
 pub(crate) mod paying;
 pub(crate) mod refused;
 pub(crate) mod risk_file;
+pub(crate) mod rule_names;
 pub(crate) mod rules;
 pub(crate) mod session;
 pub(crate) mod tokens;

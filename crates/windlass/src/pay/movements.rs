@@ -15,6 +15,7 @@ use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::store::AuditQuery;
 use windlass_core::store::Store;
 
+use super::rule_names::readable;
 use super::tokens::Tokens;
 use super::view;
 
@@ -84,7 +85,9 @@ impl Movements {
         let Movement { what, reason } = movement;
         let reason = reason.as_deref().or(payout.reason.as_deref().filter(|_| movement.is_end()));
         match reason {
-            Some(reason) => tracing::info!(payout = %id, amount, %to, reason, "payout {what}"),
+            Some(reason) => {
+                tracing::info!(payout = %id, amount, %to, reason = readable(reason), "payout {what}");
+            }
             None => tracing::info!(payout = %id, amount, %to, "payout {what}"),
         }
     }

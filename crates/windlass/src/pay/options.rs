@@ -30,6 +30,10 @@ const CONFIRMATIONS: u64 = 3;
 /// Wei of a gwei.
 const GWEI: u128 = 1_000_000_000;
 
+/// A log that was begun with one key can neither be verified nor continued with another.
+const AUDIT_KEY_HINT: &str = "restore the key from a backup, to where `pay.audit_key` says; only for a new database, \
+                              make one with `openssl rand -hex 32`";
+
 /// The section, and its chain.
 pub(crate) fn section(config: &Config) -> Result<(&Pay, &Chain), Failure> {
     let pay = config.pay.as_ref().ok_or_else(missing)?;
@@ -45,7 +49,7 @@ pub(crate) fn vault(config: &Config) -> Option<VaultRef> {
 
 fn missing() -> Failure {
     Failure::coded(Code::PayMissing, "nothing is configured to be paid: there is no `[pay]`")
-        .hint("name the chain, the vault and the signers in `[pay]`; docs/pay.md shows how")
+        .hint("`windlass pay init` writes `[pay]`; docs/pay.md shows how to write it by hand")
 }
 
 /// How paying is to be done.
@@ -142,16 +146,16 @@ pub(crate) async fn verified(
 /// The key of the audit log.
 pub(crate) fn audit_key(config: &Config) -> Result<AuditKey, Failure> {
     let (pay, _) = section(config)?;
-    let text = pay.audit_key.resolve().map_err(|error| {
-        Failure::coded(Code::SecretMissing, error)
-            .hint("`pay.audit_key` says where it is; `openssl rand -hex 32` makes one")
-    })?;
+    let text = pay
+        .audit_key
+        .resolve()
+        .map_err(|error| Failure::coded(Code::SecretMissing, error).hint(AUDIT_KEY_HINT))?;
     let mut key = [0; 32];
     let digits = text.expose_secret().trim();
     let digits = digits.strip_prefix("0x").unwrap_or(digits);
     alloy_primitives::hex::decode_to_slice(digits, &mut key).map_err(|_| {
         Failure::coded(Code::SecretMissing, "the audit log's key is not 64 hexadecimal digits")
-            .hint("`openssl rand -hex 32` makes one; another key than before makes the log unverifiable")
+            .hint(AUDIT_KEY_HINT)
     })?;
     Ok(AuditKey::new(key))
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use windlass_core::code::Code;
-use windlass_core::payout::desk::{DeskError, PayoutDesk};
+use windlass_core::payout::desk::{DeskError, PayoutDesk, past_approval};
 use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::state::PayoutState;
 use windlass_core::store::Store;
@@ -97,6 +97,12 @@ impl From<DeskError> for Failure {
             DeskError::UnknownToken(_) => "tokens have sections of their own: `[pay.token.<symbol>]`",
             _ => "`windlass payout show <id>` tells where it stands",
         };
-        Self::coded(code, error).hint(hint)
+        let message = match &error {
+            DeskError::NotPending(state) => {
+                format!("it can no longer be approved: it {}", past_approval(*state))
+            }
+            error => error.to_string(),
+        };
+        Self::coded(code, message).hint(hint)
     }
 }

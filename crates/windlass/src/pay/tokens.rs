@@ -80,19 +80,15 @@ impl Tokens {
         })
     }
 
-    /// Reads `12.5 USDC`, or a whole number of base units.
+    /// Reads `12.5 USDC`, or a whole number of base units: as the configuration has amounts.
     pub(crate) fn amount(&self, text: &str) -> Result<Written, String> {
-        let text = text.trim();
-        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-        let (number, symbol) = (&text[..end], text[end..].trim());
-        if number.is_empty() {
-            return Err(format!("`{text}` is no amount: write `12.5 USDC`, or a whole number of base units"));
-        }
+        let (number, symbol) = self.split(text, ", or a whole number of base units")?;
         if symbol.is_empty() {
             let is_whole = number.bytes().all(|digit| digit.is_ascii_digit());
             if !is_whole {
+                let example = self.written(number);
                 return Err(format!(
-                    "`{text}` names no token: write `12.5 USDC`, or a whole number of base units"
+                    "`{number}` names no token: write `{example}`, or a whole number of base units"
                 ));
             }
             let units = U256::from_str_radix(number, 10);
@@ -100,6 +96,61 @@ impl Tokens {
         }
         let token = self.named(symbol)?;
         Amount::parse(number, token).map(Written::Of).map_err(|error| error.to_string())
+    }
+
+    /// Reads `12.5 USDC`, or `12.5` of a token that is given apart: whole tokens, never base units, so that
+    /// `12` and `12.5` beside each other mean what they look like. `apart` says how to give the token apart.
+    pub(crate) fn whole(&self, text: &str, token: Option<&str>, apart: &str) -> Result<Amount, String> {
+        let token = token.map(|token| self.named(token)).transpose()?;
+        let (number, symbol) = self.split(text, "")?;
+        let token = match (symbol, token) {
+            ("", Some(token)) => token,
+            ("", None) => {
+                return Err(format!(
+                    "`{number}` names no token: write `{}`, or {apart}",
+                    self.written(number)
+                ));
+            }
+            (symbol, None) => self.named(symbol)?,
+            (symbol, Some(token)) => {
+                let named = self.named(symbol)?;
+                if !named.is_same_as(&token) {
+                    let (of, given) = (named.symbol, token.symbol);
+                    return Err(format!("the amount is of {of}, and the token is {given}"));
+                }
+                token
+            }
+        };
+        Amount::parse(number, token).map_err(|error| error.to_string())
+    }
+
+    /// The number and the token's name, which may be empty. `otherwise` is what else may be written.
+    fn split<'a>(&self, text: &'a str, otherwise: &str) -> Result<(&'a str, &'a str), String> {
+        let text = text.trim();
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, symbol) = (&text[..end], text[end..].trim());
+        let example = self.written("12.5");
+        if number.is_empty() {
+            return Err(format!("`{text}` is not an amount: write `{example}`{otherwise}"));
+        }
+        // Whether `1,500` is one and a half or fifteen hundred is for its writer to say.
+        if symbol
+            .strip_prefix([',', '\'', '_'])
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        {
+            return Err(format!(
+                "`{text}` is not an amount: write it with a decimal point and without a separator of \
+                 thousands, such as `{example}`"
+            ));
+        }
+        Ok((number, symbol))
+    }
+
+    /// An amount of a token that is paid, as an example: no token of somebody else's configuration.
+    fn written(&self, number: &str) -> String {
+        let mut all = self.0.values();
+        let token = all.clone().find(|token| token.contract.is_some()).or_else(|| all.next());
+        format!("{number} {}", token.map_or("USDC", |token| token.symbol.as_str()))
     }
 }
 
@@ -126,16 +177,43 @@ mod tests {
         }
         assert_eq!(tokens().amount("25000000"), Ok(Written::Units(U256::from(25_000_000))));
         for (text, told) in [
-            ("12.5", "names no token"),
-            ("", "is no amount"),
+            ("12.5", "`12.5` names no token: write `12.5 USDC`, or a whole number of base units"),
+            ("", "is not an amount"),
+            ("1,5 USDC", "with a decimal point"),
             ("1 USDT", "`USDC` is"),
             ("1.0000001 USDC", "more decimals"),
-            ("-1 USDC", "is no amount"),
+            ("-1 USDC", "`-1 USDC` is not an amount: write `12.5 USDC`, or a whole number of base units"),
             ("1 ZEBRA", "known: ETH, USDC, DAI"),
         ] {
             let error = tokens().amount(text).expect_err(text);
             assert!(error.contains(told), "{text}: {error}");
         }
+    }
+
+    /// Base units are for the configuration: beside a token, `12` is twelve of it.
+    #[test]
+    fn commands_take_whole_tokens_and_name_a_token_that_is_paid() {
+        let (dai, apart) = (Address::repeat_byte(2), "add --token");
+        let mut own = tokens();
+        own.0.retain(|address, _| *address == dai);
+        for (text, token) in [("12.5 DAI", None), ("12.5", Some("dai")), ("12.5dai", Some("DAI"))] {
+            let amount = own.whole(text, token, apart).expect(text);
+            assert_eq!(amount.to_string(), "12.5 DAI");
+        }
+        for (text, token, told) in [
+            ("2.5", None, "`2.5` names no token: write `2.5 DAI`, or add --token"),
+            ("12", None, "`12` names no token: write `12 DAI`, or add --token"),
+            ("abc", None, "`abc` is not an amount: write `12.5 DAI`"),
+            ("abc", Some("DAI"), "`abc` is not an amount: write `12.5 DAI`"),
+            ("3,5 DAI", None, "with a decimal point"),
+            ("3,5", Some("DAI"), "with a decimal point"),
+            ("1'000 DAI", None, "without a separator of thousands, such as `12.5 DAI`"),
+        ] {
+            let error = own.whole(text, token, apart).expect_err(text);
+            assert!(error.contains(told) && !error.contains("base units"), "{text}: {error}");
+        }
+        let error = tokens().whole("1 USDC", Some("DAI"), apart).expect_err("two tokens");
+        assert_eq!(error, "the amount is of USDC, and the token is DAI");
     }
 
     #[test]

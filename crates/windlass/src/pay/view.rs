@@ -2,13 +2,15 @@
 
 use windlass_core::chain::{Address, U256};
 use windlass_core::money::{Amount, NATIVE_COIN, Token};
+use windlass_core::payout::desk::Created;
 use windlass_core::payout::gas::Wei;
-use windlass_core::payout::ledger::{Approval, Attempt, Intent, IntentState, Payout, fees_of};
+use windlass_core::payout::ledger::{Approval, Attempt, Hold, Intent, IntentState, Payout, fees_of};
 use windlass_core::payout::request::{PayoutId, VaultRef};
 use windlass_core::payout::risk::RiskVerdict;
 use windlass_core::payout::risk_report::{RiskReport, RuleCheck};
 use windlass_core::payout::store::Payouts;
 
+use super::rule_names::readable;
 use super::tokens::Tokens;
 use super::unattended;
 use crate::failure::Failure;
@@ -75,12 +77,9 @@ impl PayoutView<'_> {
             lines.add("rules", verdict(&report.verdict));
             lines.0.push_str(&rules(self.tokens, payout.request.token, report));
         }
-        lines.maybe("reason", payout.reason.as_ref());
+        lines.maybe("reason", payout.reason.as_deref().map(readable));
         lines.maybe("vault", self.other_vault());
-        if let Some(hold) = &payout.hold {
-            let until = hold.until.map(|at| format!(", until {}", time::instant(at))).unwrap_or_default();
-            lines.add("waits for", format_args!("{}{until}", hold.reason));
-        }
+        lines.maybe("waits for", payout.hold.as_ref().map(hold));
         if payout.request.vault == self.configured
             && unattended::waits_for_process(payout)
             && !self.is_attended
@@ -174,8 +173,28 @@ pub(crate) fn verdict(advice: &RiskVerdict) -> String {
     match advice {
         RiskVerdict::Passes => "passes".to_owned(),
         RiskVerdict::Waits { until } => format!("passes, and waits until {}", time::instant(*until)),
-        RiskVerdict::Refused(reason) => format!("refused: {reason}"),
+        RiskVerdict::Refused(reason) => format!("refused: {}", readable(&reason.to_string())),
     }
+}
+
+/// What the rules would do with a payout that was asked for: a limit that is exceeded is told with figures.
+pub(crate) fn advice(created: &Created) -> String {
+    match created.advice {
+        RiskVerdict::Passes => "the rules would let it pass".to_owned(),
+        RiskVerdict::Waits { until } => {
+            format!("the rules would let it pass after {}", time::instant(until))
+        }
+        RiskVerdict::Refused(reason) => {
+            let why = created.refusal.clone().unwrap_or_else(|| reason.to_string());
+            format!("the rules would refuse it: {}", readable(&why))
+        }
+    }
+}
+
+/// Why a payout waits, and until when at least, where that is known.
+fn hold(hold: &Hold) -> String {
+    let until = hold.until.map(|at| format!(", until {}", time::instant(at)));
+    format!("{}{}", readable(&hold.reason), until.unwrap_or_default())
 }
 
 /// What each rule says, with headroom: a line each.
@@ -249,6 +268,29 @@ fn note(configured: Option<VaultRef>, payout: &Payout) -> String {
     if configured.is_some_and(|configured| configured != vault) && unattended::is_waiting(payout) {
         return format!("of vault {}, which `[pay]` does not name", unattended::named(vault));
     }
-    let hold = payout.hold.as_ref().map(|hold| &hold.reason);
-    payout.reason.as_ref().or(hold).cloned().unwrap_or_else(|| "-".to_owned())
+    let reason = payout.reason.as_deref().map(readable).or_else(|| payout.hold.as_ref().map(hold));
+    reason.unwrap_or_else(|| "-".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_core::chain::ChainId;
+    use windlass_core::payout::request::{IdempotencyKey, PayoutRequest};
+    use windlass_core::time::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_list_says_why_a_payout_waits_and_until_when() {
+        let vault = VaultRef { chain: ChainId::new(1).expect("an id"), address: Address::repeat_byte(9) };
+        let (token, to) = (Address::repeat_byte(1), Address::repeat_byte(2));
+        let key = IdempotencyKey::new("invoice-1").expect("a key");
+        let request = PayoutRequest { vault, token, to, amount: U256::from(5), key };
+        let at = Timestamp::from_ms(1_700_000_000_000);
+        let payout = Payout::new(PayoutId::new(at, 1), request, "billing", at);
+        let reason = "maxDailyTotal exceeded: 5 of 9".to_owned();
+        let waiting = Payout { hold: Some(Hold { reason, until: Some(at) }), ..payout };
+        let told = note(Some(vault), &waiting);
+        assert_eq!(told, format!("max_daily_total exceeded: 5 of 9, until {}", time::instant(at)));
+    }
 }

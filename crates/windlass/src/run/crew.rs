@@ -158,7 +158,8 @@ impl Crew {
                 );
             }
         }
-        if options.roles.contains(&Role::Collect) && self.chains.is_empty() {
+        let is_paying = options.config.pay.is_some();
+        if options.roles.contains(&Role::Collect) && self.chains.is_empty() && !is_paying {
             tracing::warn!("no index is configured: nothing is collected; `windlass index add` adds one");
         }
         Ok(())

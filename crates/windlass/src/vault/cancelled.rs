@@ -1,9 +1,9 @@
-//! Which request is cancelled: by a payout's id, or by the id under which the vault knows it.
+//! Which request is cancelled: by a payout's id or key, or by the id under which the vault knows it.
 
 use windlass_core::chain::B256;
 use windlass_core::code::Code;
 use windlass_core::payout::ledger::Payout;
-use windlass_core::payout::partial_id::PartialId;
+use windlass_core::payout::store::Payouts;
 use windlass_core::payout::vault::VaultPayout;
 
 use super::site::Vault;
@@ -11,45 +11,45 @@ use crate::compose::store::{self, Access};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output;
-use crate::pay::find;
+use crate::pay::find::{self, PayoutName};
 
-/// An id as it was typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A name as it was typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Which {
-    /// A payout's.
-    Payout(PartialId),
-    /// A request's.
-    Request(B256),
+    /// A payout's id, or its key.
+    Payout(PayoutName),
+    /// A request's id, or a key that looks like one.
+    Request(B256, PayoutName),
 }
 
 impl std::str::FromStr for Which {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        if let (false, Ok(id)) = (text.starts_with("0x"), text.parse()) {
-            return Ok(Self::Payout(id));
-        }
+        let name: PayoutName = text.parse()?;
         let is_request = text.starts_with("0x") && text.len() == 66;
-        text.parse().ok().filter(|_| is_request).map(Self::Request).ok_or_else(|| {
-            let shown: String = text.chars().take(80).collect();
-            format!(
-                "a payout's id is a UUID or a part of one, a request's `0x` and 64 hexadecimal digits; `{shown}` is neither"
-            )
-        })
+        match text.parse() {
+            Ok(id) if is_request => Ok(Self::Request(id, name)),
+            _ => Ok(Self::Payout(name)),
+        }
     }
 }
 
 impl Which {
     /// What the vault is told of it. Token, recipient and amount go into an event, and are
     /// zero where no payout is known here.
-    pub(crate) async fn payout(self, config: &Config, vault: &Vault) -> Result<VaultPayout, Failure> {
+    pub(crate) async fn payout(&self, config: &Config, vault: &Vault) -> Result<VaultPayout, Failure> {
         match (self, self.stored(config).await) {
             (_, Ok(Some(payout))) => of(vault, &payout),
-            (Self::Payout(id), Ok(None)) => {
-                Err(Failure::coded(Code::PayoutMissing, format_args!("there is no payout {id}"))
-                    .hint("by the request's id it can be cancelled without this database"))
+            (Self::Payout(name), Ok(None)) => Err(missing(format_args!("there is no payout {name}"))),
+            // Where several match, they are listed.
+            (Self::Payout(_), Err(failure))
+                if failure.code == Some(Code::PayoutMissing) && failure.details.is_empty() =>
+            {
+                Err(missing(failure.message))
             }
             (Self::Payout(_), Err(failure)) => Err(failure),
-            (Self::Request(request_id), _) => {
+            (Self::Request(request_id, _), _) => {
+                let request_id = *request_id;
                 output::note("no payout of this request is known here: its cancellation will name no token");
                 Ok(VaultPayout {
                     request_id,
@@ -61,18 +61,31 @@ impl Which {
         }
     }
 
-    async fn stored(self, config: &Config) -> Result<Option<Payout>, Failure> {
+    async fn stored(&self, config: &Config) -> Result<Option<Payout>, Failure> {
         let store = store::open(&config.database, Access::Look).await?;
-        let found = match self {
-            Self::Payout(id) => match find::payout_id(&*store, id).await {
-                Ok(id) => store.payouts(&[id]).await.map_err(Failure::from),
-                Err(failure) => Err(failure),
-            },
-            Self::Request(id) => store.payouts_of_requests(&[id]).await.map_err(Failure::from),
-        };
+        let found = self.find(&*store).await;
         store.close().await;
-        Ok(found?.pop())
+        found
     }
+
+    async fn find(&self, payouts: &dyn Payouts) -> Result<Option<Payout>, Failure> {
+        match self {
+            Self::Payout(name) => {
+                let id = find::payout(payouts, name).await?;
+                Ok(payouts.payouts(&[id]).await?.pop())
+            }
+            Self::Request(id, name) => match payouts.payouts_of_requests(&[*id]).await?.pop() {
+                Some(payout) => Ok(Some(payout)),
+                // The hash of an order may be a payout's key: it is not taken for a request of nobody.
+                None => find::of_key(payouts, name).await,
+            },
+        }
+    }
+}
+
+fn missing(message: impl std::fmt::Display) -> Failure {
+    Failure::coded(Code::PayoutMissing, message)
+        .hint("by the request's id it can be cancelled without this database")
 }
 
 fn of(vault: &Vault, payout: &Payout) -> Result<VaultPayout, Failure> {
@@ -89,13 +102,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_one_of_two() {
+    fn a_request_is_named_by_its_id_and_a_payout_by_its_id_or_key() {
         let request = format!("0x{}", "ab".repeat(32));
-        assert_eq!(request.parse(), Ok(Which::Request(B256::repeat_byte(0xab))));
+        let read = request.parse::<Which>().expect("a request's id");
+        assert!(matches!(read, Which::Request(id, _) if id == B256::repeat_byte(0xab)), "{read:?}");
         let payout = "01890a5d-ac96-7b7c-8f3e-0123456789ab";
-        assert!(matches!(payout.parse(), Ok(Which::Payout(_))));
-        assert!(matches!("0123456789ab".parse(), Ok(Which::Payout(_))));
-        for neither in ["", "7", "0xab", "0x01890a5d", &"ab".repeat(32)] {
+        for name in [payout, "0123456789ab", "invoice-7", "7", "0xab", &"ab".repeat(32)] {
+            assert!(matches!(name.parse(), Ok(Which::Payout(_))), "{name}");
+        }
+        for neither in ["", " ", &"x".repeat(201)] {
             assert!(neither.parse::<Which>().is_err(), "{neither}");
         }
     }

@@ -33,6 +33,34 @@ fn the_demo_tells_a_person_where_everything_is_and_ends_by_a_signal() {
     assert!(last.starts_with("the database was ") && last.ends_with("windlass.db; it is removed"), "{rest}");
 }
 
+/// A line without its numbers, addresses and the name of its folder.
+fn normal(line: &str) -> String {
+    let word = |word: &str| match word {
+        word if word.starts_with("0x") => "0x".to_owned(),
+        word if word.contains("windlass-demo-") => "FOLDER".to_owned(),
+        word => {
+            let kept = word.replace(|c: char| c.is_ascii_digit(), "");
+            kept.replace("blocks", "block").replace("reorgs", "reorg")
+        }
+    };
+    line.split_whitespace().map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// What the README shows is what is printed, but for the numbers.
+#[test]
+fn the_readmes_demo_is_what_the_demo_prints() {
+    let ran = Folder::new().run(&["demo", "--for", "4s", "--block-time", "40ms"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.shown());
+    let printed: Vec<String> = ran.stderr.lines().chain(ran.stdout.lines()).map(normal).collect();
+    let readme = include_str!("../../../../README.md");
+    let begin = readme.find("windlass demo: ").expect("the sample");
+    let sample = readme[begin..].split("```").next().expect("its end");
+    for line in sample.lines() {
+        assert!(printed.contains(&normal(line)), "{line}\n{}", ran.shown());
+    }
+    assert!(sample.lines().count() >= 12, "{sample}");
+}
+
 /// At 80 columns and 24 rows, nothing wraps and payouts are counted.
 #[test]
 fn the_demos_view_fits_a_small_terminal() {

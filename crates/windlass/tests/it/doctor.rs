@@ -111,6 +111,26 @@ fn a_database_that_is_there_is_looked_at_closely() {
     assert!(before == after, "the doctor has changed the database");
 }
 
+/// Whoever reads a passphrase and its keystore pays.
+#[test]
+fn a_passphrase_that_others_can_read_is_warned_about() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::with_config("[signer.ops]\nkeystore = 'ops.json'\npassphrase = 'file:ops.pass'\n");
+    for (file, mode) in [("ops.json", 0o600), ("ops.pass", 0o644)] {
+        folder.write(file, "x\n");
+        let path = folder.path().join(file);
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("a mode");
+    }
+    let ran = folder.run(&["doctor"]);
+    let warned: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("warning  keys")).collect();
+    assert!(
+        matches!(warned[..], [line] if line.contains("ops.pass") && line.contains("0644")),
+        "{}",
+        ran.shown()
+    );
+    assert!(ran.code == Some(0) && ran.stdout.contains("hint: chmod 600"), "{}", ran.shown());
+}
+
 #[test]
 fn a_damaged_database_is_found_out() {
     let folder = Folder::new();

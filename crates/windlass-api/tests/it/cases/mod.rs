@@ -164,6 +164,7 @@ on_both_stores! {
     payout_graphql {
         a_payout_is_created_and_approved
         what_no_longer_waits_cannot_be_approved
+        the_example_of_the_documents_lists_payouts
         connections_go_on_behind_their_cursors
         a_page_of_a_hundred_knows_whether_it_is_the_last
         what_belongs_to_a_payout_can_be_asked_for

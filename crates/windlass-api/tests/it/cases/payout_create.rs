@@ -16,6 +16,7 @@ pub(super) async fn a_payout_is_asked_for_once_for_each_key(kind: Kind) {
     let paying = PayApp::spawn(kind).await;
     let (status, first) = paying.post(PATH, "operator", asked("invoice-7", "1000000")).await;
     assert_eq!((status, &first["isNew"]), (201, &json!(true)), "{first}");
+    assert_eq!(first["dryRun"], json!(false), "{first}");
     let payout = &first["payout"];
     assert_eq!(payout["state"], "PENDING_RISK");
     assert_eq!((&payout["asset"], &payout["amount"]), (&json!("USDC"), &json!("1000000")));
@@ -160,6 +161,7 @@ pub(super) async fn a_dry_run_shows_what_would_be_and_does_nothing(kind: Kind) {
     let path = format!("{PATH}?dryRun=true");
     let (status, body) = paying.post(&path, "operator", asked("new", "25000001")).await;
     assert_eq!((status, &body["isNew"]), (200, &json!(true)), "{body}");
+    assert_eq!((&body["dryRun"], &body["payout"]["id"]), (&json!(true), &Value::Null), "{body}");
     assert_eq!(body["advice"]["reason"], "maxPerRequest exceeded");
     let mut denied = asked("denied", "1");
     denied["to"] = json!(DENIED);
@@ -180,6 +182,9 @@ pub(super) async fn a_dry_run_shows_what_would_be_and_does_nothing(kind: Kind) {
             (&json!("passes"), &json!(true))
         ]
     );
+    let has_id: Vec<bool> =
+        body["data"].as_array().unwrap().iter().map(|one| one["payout"]["id"].is_string()).collect();
+    assert_eq!(has_id, [false, true, false], "only what is stored has an id: {body}");
     let (status, body) = paying.post(&path, "operator", asked("known", "8")).await;
     assert_eq!((status, code(&body)), (409, "key_reused"));
     assert_eq!(paying.footprint().await, before);

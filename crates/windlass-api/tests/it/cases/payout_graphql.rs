@@ -97,6 +97,20 @@ pub(super) async fn what_no_longer_waits_cannot_be_approved(kind: Kind) {
     assert_eq!(data(&paying, &cancel).await["cancelPayoutRequest"], expected);
 }
 
+/// Of docs/api.md.
+pub(super) async fn the_example_of_the_documents_lists_payouts(kind: Kind) {
+    let page = include_str!("../../../../../docs/api.md");
+    let (_, section) = page.split_once("### Payouts in GraphQL").unwrap();
+    let (_, example) = section.split_once("```graphql\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    assert!(example.contains("status: CONFIRMED"), "{example}");
+    let paying = PayApp::development(kind).await;
+    let id = created(&paying, "5").await;
+    let pending = data(&paying, &example.replace("CONFIRMED", "PENDING_RISK")).await;
+    assert_eq!(pending["payoutRequests"]["edges"][0]["node"]["id"], json!(id), "{pending}");
+    assert_eq!(data(&paying, example).await["payoutRequests"]["edges"], json!([]));
+}
+
 pub(super) async fn connections_go_on_behind_their_cursors(kind: Kind) {
     let paying = PayApp::development(kind).await;
     let mut ids = Vec::new();

@@ -27,6 +27,13 @@ struct Standing {
     is_repeated: bool,
 }
 
+impl Standing {
+    /// Whether the approver has approved it before, and saying yes again decides nothing.
+    fn changes_nothing(&self) -> bool {
+        self.is_repeated && (self.approvals < self.needed || self.payout.state != PayoutState::PendingRisk)
+    }
+}
+
 /// A payout after an approval.
 struct Given {
     payout: Payout,
@@ -49,9 +56,14 @@ impl Desk {
 
     /// What saying yes would bring about.
     pub async fn preview_approve(&self, id: PayoutId, approver: &str) -> Result<Prospect, DeskError> {
-        let Standing { payout, approvals, needed, is_repeated } = self.standing(id, approver).await?;
+        let standing = self.standing(id, approver).await?;
+        if !standing.changes_nothing() {
+            self.known_token(standing.payout.request.token)?;
+        }
+        let Standing { payout, approvals, needed, is_repeated } = standing;
         let report = self.report(&payout).await?;
-        Ok(Prospect { payout, approvals: approvals + u32::from(!is_repeated), needed, report })
+        let approvals = approvals + u32::from(!is_repeated);
+        Ok(Prospect { payout, approvals, needed, is_repeated, report })
     }
 
     /// How a payout stands for an approver, if they may approve it.
@@ -74,11 +86,13 @@ impl Desk {
     }
 
     async fn try_approve(&self, id: PayoutId, approver: &str) -> Result<Given, DeskError> {
-        let Standing { payout, approvals, needed, is_repeated } = self.standing(id, approver).await?;
-        let is_pending = payout.state == PayoutState::PendingRisk;
-        if is_repeated && (approvals < needed || !is_pending) {
+        let standing = self.standing(id, approver).await?;
+        let changes_nothing = standing.changes_nothing();
+        let Standing { payout, approvals, needed, is_repeated } = standing;
+        if changes_nothing {
             return Ok(Given { payout, approvals, needed });
         }
+        let is_pending = payout.state == PayoutState::PendingRisk;
         // What was taken out of the configuration has no limits any more, and is not paid.
         self.known_token(payout.request.token)?;
         let now = self.store.now().await?;

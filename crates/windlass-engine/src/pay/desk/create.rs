@@ -139,7 +139,13 @@ impl Desk {
         };
         let created = payouts.into_iter().map(|(payout, is_new)| {
             let advice = advice(&payout);
-            Created { payout, is_new, advice }
+            let refusal = match advice {
+                RiskVerdict::Refused(reason) => {
+                    Some(self.options.refusal(reason, &payout.request, &facts.of(&payout)))
+                }
+                RiskVerdict::Passes | RiskVerdict::Waits { .. } => None,
+            };
+            Created { payout, is_new, advice, refusal }
         });
         Ok(created.collect())
     }

@@ -19,6 +19,11 @@ use crate::pay::desk::{candidate, known_recipients};
 use crate::pay::error::PayError;
 use crate::pay::payer::Sight;
 
+/// Why a payout waits whose token the configuration of this process does not name: it was taken out, or
+/// added while the process ran.
+const UNKNOWN_TOKEN: &str = "the process that pays does not know its token: name the token in `[pay]`, and \
+                             restart `windlass run`";
+
 /// What becomes of a payout that is not signed now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Fate {
@@ -227,7 +232,7 @@ impl Submitter {
     /// What the rules say, and whether today has room for what was approved on another day.
     fn allowed(&self, checked: &mut Checked, payout: &Payout) -> Result<Option<Fate>, PayError> {
         if !self.payer.options.pays(payout.request.token) {
-            return Ok(Some(Fate::wait("its token is not among those that are paid any more")));
+            return Ok(Some(Fate::wait(UNKNOWN_TOKEN)));
         }
         let (rules, now) = (&self.payer.options.rules, checked.now);
         let today = UtcDay::of(now);

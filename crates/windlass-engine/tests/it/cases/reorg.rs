@@ -250,7 +250,7 @@ pub(super) async fn a_block_of_the_new_chain_is_not_taken_for_shared(kind: Kind)
         let blocks = BlockRange { from: number, to: number };
         let erase = Write::EraseRows { table: stage.table.name.clone(), blocks, contracts: Vec::new() };
         stage.store.commit(Commit::of(vec![erase])).await.expect("erased");
-        let block = stage.chain.block(number).expect("a block").header.block_ref();
+        let block = stage.chain.block(number).expect("a block").header.block.block_ref();
         stage.write_row(RowHead { block, ..old }, number).await;
     }
     expect_violation(&stage, &mut collector).await;

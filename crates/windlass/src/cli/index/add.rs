@@ -49,7 +49,7 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
         let end = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
         format!("{before}{end}{gap}{}", section.text())
     };
-    section.start = Some(inspect::first_block(global, &path, &joined(&section), &section).await?);
+    section.start = Some(inspect::inspect(global, &path, &joined(&section), &section).await?.start);
     if args.dry_run {
         return Ok(output::print(&section.text())?);
     }

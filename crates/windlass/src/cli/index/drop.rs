@@ -12,7 +12,7 @@ use crate::output::{self, human};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Which index
+    /// Which index; first remove its section from the configuration
     name: IndexName,
     /// Remove its tables with everything in them; nothing is removed without this
     #[arg(long, requires = "yes")]

@@ -19,14 +19,21 @@ use crate::failure::Failure;
 use crate::output;
 use crate::output::style::{self, paint};
 
-/// Makes sure that the index can be collected, and says where it begins: where it was
-/// told to, or where the first of its contracts came to be. `text` is the whole file.
-pub(crate) async fn first_block(
+/// What was seen of an index.
+pub(crate) struct Inspected {
+    /// Where it begins: where it was told to, or where the first of its contracts came to be.
+    pub(crate) start: Start,
+    /// Whether the contracts' first logs have none of one of its events, which was said.
+    pub(crate) has_unseen: bool,
+}
+
+/// Makes sure that the index can be collected, and looks where it begins. `text` is the whole file.
+pub(crate) async fn inspect(
     global: &Global,
     path: &Path,
     text: &str,
     section: &Section,
-) -> Result<Start, Failure> {
+) -> Result<Inspected, Failure> {
     let config = global.read(path, text)?;
     let wanted = config.index.get(&section.name).zip(config.chain.get(&section.chain));
     let (index, chain) = wanted.ok_or_else(|| {
@@ -39,8 +46,8 @@ pub(crate) async fn first_block(
     retrying(|| preflight::check(&endpoints, std::slice::from_ref(&draft), &known)).await?;
     if let Some(start) = section.start {
         warn_if_above_head(&endpoints, start).await?;
-        warn_if_unseen(&endpoints, &draft, start).await;
-        return Ok(start);
+        let has_unseen = warn_if_unseen(&endpoints, &draft, start).await;
+        return Ok(Inspected { start, has_unseen });
     }
     let mut first = u64::MAX;
     for contract in draft.contracts() {
@@ -49,16 +56,18 @@ pub(crate) async fn first_block(
         let found = found.map_err(|error| prepare::not_found(error, &endpoints, &draft))?;
         first = first.min(found);
     }
-    warn_if_unseen(&endpoints, &draft, Start::Block(first)).await;
-    Ok(Start::Block(first))
+    let start = Start::Block(first);
+    let has_unseen = warn_if_unseen(&endpoints, &draft, start).await;
+    Ok(Inspected { start, has_unseen })
 }
 
 /// A signature that none of the contract's first logs has is likelier a slip than a plan.
 /// Logs that cannot be had are no reason to refuse the index.
-async fn warn_if_unseen(endpoints: &Endpoints, draft: &Draft, start: Start) {
-    let Start::Block(first) = start else { return };
-    let Ok(sample) = Sample::read(&*endpoints.pool, draft, first).await else { return };
-    for message in sample.unseen(draft) {
+async fn warn_if_unseen(endpoints: &Endpoints, draft: &Draft, start: Start) -> bool {
+    let Start::Block(first) = start else { return false };
+    let Ok(sample) = Sample::read(&*endpoints.pool, draft, first).await else { return false };
+    let unseen = sample.unseen(draft);
+    for message in &unseen {
         let (label, code) = (paint(style::WARNING, "warning"), Code::EventUnseen);
         output::note(&format!(
             "{label}[{code}]: {message}\n{} {}",
@@ -66,6 +75,7 @@ async fn warn_if_unseen(endpoints: &Endpoints, draft: &Draft, start: Start) {
             sample::HINT
         ));
     }
+    !unseen.is_empty()
 }
 
 /// A first block that does not exist yet is likelier a slip than a plan.

@@ -13,7 +13,7 @@ use crate::config::index::start::Start;
 use crate::failure::Failure;
 
 /// What was typed of an index.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct IndexArgs {
     /// An event as the contract declares it; with --abi its name is enough; several times for several
     #[arg(long = "event", value_name = "EVENT", requires = "contracts")]

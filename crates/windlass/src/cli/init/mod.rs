@@ -11,6 +11,8 @@ mod from_env;
 mod questions;
 pub(crate) mod template;
 
+pub(in crate::cli) use questions::said;
+
 use std::fs::{OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -34,7 +36,7 @@ use crate::output;
 use crate::output::prompt::Prompt;
 use template::Template;
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
     /// An endpoint to fill in, with the chain id it answers; best as env:NAME or file:PATH
     #[arg(long, value_name = "URL")]
@@ -75,11 +77,18 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     if !dry_run && !force && path.exists() {
         return Err(unwritable(&path, &ErrorKind::AlreadyExists.into()));
     }
-    let args = match Prompt::open() {
-        Some(prompt) if !args.from_env => questions::ask(args, prompt, (global, &path)).await?,
-        _ => args,
+    let prompt = Prompt::open().filter(|_| !args.from_env);
+    let mut args = match prompt {
+        Some(prompt) => questions::ask(args, prompt, (global, &path)).await?,
+        None => args,
     };
-    let written = compose(args, global, &path).await?;
+    let written = loop {
+        let (written, has_unseen) = compose(args.clone(), global, &path).await?;
+        let Some(prompt) = prompt.filter(|_| has_unseen && !dry_run) else { break written };
+        if !questions::ask_for_another_event(prompt, &mut args)? {
+            break written;
+        }
+    };
     if dry_run {
         return Ok(output::print(&written.text)?);
     }
@@ -94,22 +103,24 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn compose(args: Args, global: &Global, path: &Path) -> Result<Written, Failure> {
+/// What is written, and whether the contract's logs have none of an event that it names.
+async fn compose(args: Args, global: &Global, path: &Path) -> Result<(Written, bool), Failure> {
     let mut template = Template::example();
     if args.from_env {
         let carried = from_env::Carried::read(|name| std::env::var(name).ok())?;
         let section = carried.fill_in(&mut template)?;
         carried.notes().iter().for_each(|note| output::note(note));
-        with_index(&mut template, section, global, path).await?;
-        return Ok(Written { text: template.text(), private: false });
+        let has_unseen = with_index(&mut template, section, global, path).await?;
+        return Ok((Written { text: template.text(), private: false }, has_unseen));
     }
-    let Some(rpc) = args.rpc else { return Ok(Written { text: template.text(), private: false }) };
+    let Some(rpc) = args.rpc else { return Ok((Written { text: template.text(), private: false }, false)) };
     let chain = with_endpoint(&mut template, &rpc, args.chain_name).await?;
+    let mut has_unseen = false;
     if !args.contracts.is_empty() {
         let section = Section::new(args.index_name, chain, args.contracts, args.index)?.for_file(path);
-        with_index(&mut template, section, global, path).await?;
+        has_unseen = with_index(&mut template, section, global, path).await?;
     }
-    Ok(Written { text: template.text(), private: may_hold_key(&rpc) })
+    Ok((Written { text: template.text(), private: may_hold_key(&rpc) }, has_unseen))
 }
 
 /// Fills in an endpoint that has been asked for its chain; says what that is called.
@@ -121,7 +132,8 @@ async fn with_endpoint(
     let secret = Secret::try_from(rpc.to_owned()).map_err(Failure::usage)?;
     let url = RpcUrl::try_from(secret).map_err(Failure::usage)?;
     let resolved = url.resolve().map_err(|error| {
-        Failure::coded(Code::SecretMissing, error).hint("set it for this process, then try again")
+        let hint = format!("{}, then try again", error.advice());
+        Failure::coded(Code::SecretMissing, error).hint(hint)
     })?;
     let chain = chain_name.map(|name| ChainName::try_from(name).map_err(Failure::usage)).transpose()?;
     let rpc_client = EvmRpc::new(resolved.expose_secret())?;
@@ -147,18 +159,20 @@ fn fill_in_chain(
     Ok(chain)
 }
 
-/// Fills in an index that has been looked at, with its first block.
+/// Fills in an index that has been looked at, with its first block. Says whether the contract's logs have
+/// none of one of its events.
 async fn with_index(
     template: &mut Template,
     mut section: Section,
     global: &Global,
     path: &Path,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     let mut trial = template.clone();
     trial.index(&section.text());
-    section.start = Some(inspect::first_block(global, path, &trial.text(), &section).await?);
+    let inspected = inspect::inspect(global, path, &trial.text(), &section).await?;
+    section.start = Some(inspected.start);
     template.index(&section.text());
-    Ok(())
+    Ok(inspected.has_unseen)
 }
 
 /// Whether a written-out URL has a part that providers put keys into.

@@ -63,12 +63,32 @@ pub(super) async fn ask(
         }
     }
     if !args.contracts.is_empty() && args.index.events.is_empty() && args.index.abi.is_none() {
-        let event = prompt.ask("event, as the contract declares it", Some(EVENT), |text| {
-            text.parse::<EventShape>().map(|_| text.to_owned()).map_err(|error| error.to_string())
-        })?;
-        args.index.events.push(event);
+        args.index.events.push(event(prompt, EVENT)?);
     }
     Ok(args)
+}
+
+/// Asks for an event.
+fn event(prompt: Prompt, default: &str) -> Result<String, Failure> {
+    prompt.ask("event, as the contract declares it", Some(default), |text| {
+        text.parse::<EventShape>().map(|_| text.to_owned()).map_err(|error| error.to_string())
+    })
+}
+
+/// Asks what to do about events that none of the contract's logs has: whether they are written down all
+/// the same, which is false, or another one is asked for.
+pub(super) fn ask_for_another_event(prompt: Prompt, args: &mut Args) -> Result<bool, Failure> {
+    if prompt.confirm("write it all the same")? {
+        return Ok(false);
+    }
+    match args.index.events.as_mut_slice() {
+        [one] if args.index.abi.is_none() => *one = event(prompt, one)?,
+        _ => {
+            return Err(Failure::refused("nothing was written")
+                .hint("correct the events that --event or --abi names, then try again"));
+        }
+    }
+    Ok(true)
 }
 
 /// Asks an endpoint for its chain and its newest block, and says what it has answered.
@@ -117,7 +137,7 @@ async fn look_at_contract(endpoints: &Endpoints, contract: Address) -> Result<Op
 }
 
 /// A failure in one line, with what to do.
-fn said(failure: &Failure) -> String {
+pub(in crate::cli) fn said(failure: &Failure) -> String {
     let hint = failure.hint.as_ref().map(|hint| format!("; {hint}"));
     format!("{}{}", failure.message, hint.unwrap_or_default())
 }

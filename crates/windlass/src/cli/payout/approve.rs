@@ -12,6 +12,7 @@ use crate::output;
 use crate::output::exit::Exit;
 use crate::pay::caller::Deed;
 use crate::pay::find::PayoutName;
+use crate::pay::rule_names::readable;
 use crate::pay::session::Session;
 use crate::pay::tokens::Tokens;
 use crate::pay::view;
@@ -30,7 +31,11 @@ pub(crate) struct Args {
 }
 
 /// What became of a payout, or would.
-type Answer = Approved;
+struct Answer {
+    approved: Approved,
+    /// Whether this approver had approved it before, where that is only looked at.
+    is_repeated: bool,
+}
 
 /// Several payouts, as `--json` prints them.
 #[derive(Debug, Serialize)]
@@ -62,7 +67,7 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
 /// One that was approved by itself is answered by itself.
 fn print_json(answers: Vec<Answer>, is_single: bool, tokens: &Tokens) -> Result<(), Failure> {
     let mut data: Vec<ApprovedBody> =
-        answers.into_iter().map(|answer| ApprovedBody::new(tokens.all(), answer)).collect();
+        answers.into_iter().map(|answer| ApprovedBody::new(tokens.all(), answer.approved)).collect();
     if !is_single {
         return Ok(output::json(&AnswerList { data })?);
     }
@@ -74,13 +79,15 @@ fn print_json(answers: Vec<Answer>, is_single: bool, tokens: &Tokens) -> Result<
 
 /// Whether the rules refuse it, or would. They are asked by the last approval that it takes.
 fn is_refused(answer: &Answer, is_dry_run: bool) -> bool {
-    answer.payout.state == PayoutState::Rejected || (is_dry_run && would_be_refused(answer).is_some())
+    let Answer { approved, .. } = answer;
+    approved.payout.state == PayoutState::Rejected || (is_dry_run && would_be_refused(approved).is_some())
 }
 
-fn would_be_refused(answer: &Answer) -> Option<RiskReason> {
-    let verdict = answer.report.as_ref().map(|report| report.verdict);
-    match verdict.filter(|_| answer.approvals >= answer.needed) {
-        Some(RiskVerdict::Refused(reason)) => Some(reason),
+/// The rules are asked by the last approval of a payout that waits for approvals, and by no other.
+fn would_be_refused(approved: &Approved) -> Option<RiskReason> {
+    let is_last = approved.payout.state == PayoutState::PendingRisk && approved.approvals >= approved.needed;
+    match approved.report.as_ref().filter(|_| is_last)?.verdict {
+        RiskVerdict::Refused(reason) => Some(reason),
         _ => None,
     }
 }
@@ -103,15 +110,19 @@ async fn approve(args: &Args, session: &Session) -> (Vec<Answer>, Option<Failure
 async fn one(id: &PayoutName, session: &Session, is_dry_run: bool) -> Result<Answer, Failure> {
     let id = session.payout_id(id).await?;
     if !is_dry_run {
-        return Ok(session.desk.approve(id, &session.actor).await?);
+        let approved = session.desk.approve(id, &session.actor).await?;
+        return Ok(Answer { approved, is_repeated: false });
     }
-    let Prospect { payout, approvals, needed, report } =
+    let Prospect { payout, approvals, needed, is_repeated, report } =
         session.desk.preview_approve(id, &session.actor).await?;
-    Ok(Approved { payout, approvals, needed, report: Some(report) })
+    // What is signed already is decided.
+    let is_open = matches!(payout.state, PayoutState::PendingRisk | PayoutState::Approved);
+    let report = is_open.then_some(report);
+    Ok(Answer { approved: Approved { payout, approvals, needed, report }, is_repeated })
 }
 
 fn line(answer: &Answer, tokens: &Tokens, is_dry_run: bool) -> String {
-    let Approved { payout, approvals, needed, report } = answer;
+    let Approved { payout, approvals, needed, report } = &answer.approved;
     let amount = view::amount(tokens, payout.request.token, payout.request.amount);
     let what = format!("payout {}, {amount} to {}", payout.id, payout.request.to);
     let count = format!("{approvals} of {needed} approvals");
@@ -119,7 +130,7 @@ fn line(answer: &Answer, tokens: &Tokens, is_dry_run: bool) -> String {
         _ if is_dry_run => format!("{count}, {}", prospect(answer)),
         PayoutState::PendingRisk => format!("{count}, waits for more"),
         PayoutState::Rejected => {
-            format!("REJECTED, {}", payout.reason.as_deref().unwrap_or("without a reason"))
+            format!("REJECTED, {}", readable(payout.reason.as_deref().unwrap_or("without a reason")))
         }
         state => format!("{state}, {count}"),
     };
@@ -127,14 +138,28 @@ fn line(answer: &Answer, tokens: &Tokens, is_dry_run: bool) -> String {
     format!("{what}: {outcome}\n{}", rules.unwrap_or_default())
 }
 
+/// What an approval would bring about.
 fn prospect(answer: &Answer) -> String {
-    if answer.approvals < answer.needed {
-        return "would wait for more".to_owned();
+    let Answer { approved, is_repeated } = answer;
+    let is_short = approved.approvals < approved.needed;
+    match (approved.payout.state, is_repeated) {
+        (PayoutState::PendingRisk, true) if is_short => {
+            "nothing would change: you have approved it already, and it waits for others".to_owned()
+        }
+        (PayoutState::PendingRisk, false) if is_short => "would wait for more".to_owned(),
+        (PayoutState::PendingRisk, _) => verdict(approved),
+        (state, true) => format!("nothing would change: you have approved it already, and it is {state}"),
+        (state, false) if is_short => format!("it is {state}, and would wait for more"),
+        (state, false) => format!("it is {state}, and would have all the approvals that it takes"),
     }
-    if let Some(reason) = would_be_refused(answer) {
-        return format!("the rules would refuse it: {reason}");
+}
+
+/// What the rules would make of the last approval.
+fn verdict(approved: &Approved) -> String {
+    if let Some(reason) = would_be_refused(approved) {
+        return format!("the rules would refuse it: {}", readable(&reason.to_string()));
     }
-    match answer.report.as_ref().map(|report| report.verdict) {
+    match approved.report.as_ref().map(|report| report.verdict) {
         Some(RiskVerdict::Waits { until }) => {
             format!("would be APPROVED, and wait until {}", output::time::instant(until))
         }

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use windlass_api::payout_json::{CreatedBody, CreatedListBody};
+use windlass_core::code::Code;
 use windlass_core::money::Amount;
 use windlass_core::payout::desk::{Created, NewPayout};
 use windlass_core::payout::memo::{Memo, Reference};
 use windlass_core::payout::request::{IdempotencyKey, PayoutRequest, VaultRef};
-use windlass_core::payout::risk::RiskVerdict;
 
 use super::batch;
 use super::filter::reference;
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::pay::caller::Deed;
 use crate::pay::session::Session;
-use crate::pay::tokens::{Tokens, Written};
+use crate::pay::tokens::Tokens;
 use crate::pay::view;
 
 #[derive(Debug, clap::Args)]
@@ -62,8 +62,9 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     session.store.close().await;
     let created = done?;
     if args.json {
+        let body = if args.dry_run { CreatedBody::preview } else { CreatedBody::new };
         let mut data: Vec<CreatedBody> =
-            created.into_iter().map(|created| CreatedBody::new(session.tokens.all(), created)).collect();
+            created.into_iter().map(|created| body(session.tokens.all(), created)).collect();
         // One that was asked for by itself is answered by itself.
         let one = if args.csv.is_none() { data.pop() } else { None };
         match one {
@@ -82,7 +83,10 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
 
 async fn create(args: &Args, session: &Session) -> Result<Vec<Created>, Failure> {
     let asked = match &args.csv {
-        Some(path) => batch::read(path, &session.tokens, session.paying.options.vault)?,
+        Some(path) => {
+            let batch = batch::read(path, &session.tokens, session.paying.options.vault)?;
+            batch.checked(&session.tokens, &*session.ledger).await?
+        }
         None => vec![NewPayout {
             request: single(args, session)?,
             memo: args.memo.clone(),
@@ -99,30 +103,15 @@ fn single(args: &Args, session: &Session) -> Result<PayoutRequest, Failure> {
     let (Some(to), Some(text)) = (args.to, args.amount.as_deref()) else {
         return Err(Failure::usage("--to and --amount are wanted, or --csv"));
     };
-    let amount = amount(&session.tokens, text, args.token.as_deref()).map_err(|message| {
-        Failure::coded(windlass_core::code::Code::PayoutRefused, message)
-            .hint("an amount is written \"12.5 USDC\", or 12.5 with --token")
-    })?;
+    let amount = amount(&session.tokens, text, args.token.as_deref())
+        .map_err(|message| Failure::coded(Code::PayoutRefused, message))?;
     let key = key(args.key.as_deref()).map_err(Failure::usage)?;
     request(session.paying.options.vault, to, &amount, key).map_err(Failure::usage)
 }
 
-/// How much of which token, from what was written. Whole ones, never base units: `12` and
-/// `12.5` beside each other mean what they look like.
+/// How much of which token, from what `--amount` and `--token` say.
 pub(in crate::cli) fn amount(tokens: &Tokens, text: &str, token: Option<&str>) -> Result<Amount, String> {
-    let Some(token) = token.map(|token| tokens.named(token)).transpose()? else {
-        return match tokens.amount(text)? {
-            Written::Of(amount) => Ok(amount),
-            Written::Units(_) => Err(format!("`{text}` names no token: write `{text} USDC`, or add --token")),
-        };
-    };
-    match tokens.amount(text) {
-        Ok(Written::Of(amount)) if amount.token.is_same_as(&token) => Ok(amount),
-        Ok(Written::Of(amount)) => {
-            Err(format!("the amount is of {}, and the token is {}", amount.token.symbol, token.symbol))
-        }
-        _ => Amount::parse(text.trim(), token).map_err(|error| error.to_string()),
-    }
+    tokens.whole(text, token, "add --token")
 }
 
 /// The key that was given, or one that nobody else has.
@@ -144,20 +133,20 @@ pub(in crate::cli) fn request(
 }
 
 fn line(tokens: &Tokens, created: &Created, is_dry_run: bool) -> String {
-    let Created { payout, is_new, advice } = created;
+    let payout = &created.payout;
     let amount = view::amount(tokens, payout.request.token, payout.request.amount);
     let what = format!("{amount} to {}", payout.request.to);
-    let known = format!("known already: payout {} is {}, {what}\n", payout.id, payout.state);
-    let risk = match advice {
-        RiskVerdict::Passes => "the rules would let it pass".to_owned(),
-        RiskVerdict::Waits { until } => {
-            format!("the rules would let it pass after {}", output::time::instant(*until))
+    match (created.is_new, is_dry_run) {
+        (false, _) => {
+            // They are those of the payout, whatever was given with the same key now.
+            let memo = payout.memo.as_ref().map(|memo| format!(", memo \"{memo}\"")).unwrap_or_default();
+            let reference = payout.reference.as_ref();
+            let reference = reference.map(|text| format!(", reference \"{text}\"")).unwrap_or_default();
+            format!("known already: payout {} is {}, {what}{memo}{reference}\n", payout.id, payout.state)
         }
-        RiskVerdict::Refused(reason) => format!("the rules would refuse it: {reason}"),
-    };
-    match (is_new, is_dry_run) {
-        (false, _) => known,
-        (true, true) => format!("would ask for {what}; {risk}\n"),
-        (true, false) => format!("payout {}: {what}, waits for approval; {risk}\n", payout.id),
+        (true, true) => format!("would ask for {what}; {}\n", view::advice(created)),
+        (true, false) => {
+            format!("payout {}: {what}, waits for approval; {}\n", payout.id, view::advice(created))
+        }
     }
 }

@@ -104,11 +104,8 @@ impl Filter {
 impl Filter {
     /// An amount in whole tokens: of the token that it names, or of `--token`.
     fn whole_tokens(&self, tokens: &Tokens, text: &str) -> Result<Amount, Failure> {
-        let amount = amount(tokens, text, self.token.as_deref()).map_err(|message| {
-            Failure::usage(message).hint(
-                "an amount is written \"12.5 USDC\", or 12.5 with --token; base units go to --amount-base-units",
-            )
-        })?;
+        let amount = amount(tokens, text, self.token.as_deref())
+            .map_err(|message| Failure::usage(message).hint("base units go to --amount-base-units"))?;
         if text.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
             output::note(&format!("--amount {} is read as {amount}", text.trim()));
         }

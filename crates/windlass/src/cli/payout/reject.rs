@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::pay::caller::Deed;
 use crate::pay::find::PayoutName;
+use crate::pay::rule_names::readable;
 use crate::pay::session::Session;
 
 #[derive(Debug, clap::Args)]
@@ -59,7 +60,8 @@ pub(super) async fn end(args: &Args, global: &Global, ending: Ending) -> Result<
         (true, PayoutState::Rejected) => format!("payout {} is REJECTED already\n", payout.id),
         (true, state) => format!("payout {} is {state} and would be REJECTED\n", payout.id),
         (false, state) => {
-            format!("payout {} is {state}: {}\n", payout.id, payout.reason.as_deref().unwrap_or_default())
+            let reason = readable(payout.reason.as_deref().unwrap_or_default());
+            format!("payout {} is {state}: {reason}\n", payout.id)
         }
     };
     Ok(output::print(&text)?)

@@ -35,15 +35,19 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     session.store.close().await;
     let created = done?;
     if args.json {
-        return Ok(output::json(&CreatedBody::new(session.tokens.all(), created))?);
+        let body = if args.dry_run { CreatedBody::preview } else { CreatedBody::new };
+        return Ok(output::json(&body(session.tokens.all(), created))?);
     }
     let payout = &created.payout;
     let text = if args.dry_run {
         let amount = view::amount(&session.tokens, payout.request.token, payout.request.amount);
-        format!("would ask again for {amount} to {}, under key {}\n", payout.request.to, payout.request.key)
+        let (to, key) = (payout.request.to, &payout.request.key);
+        format!("would ask again for {amount} to {to}, under key {key}; {}\n", view::advice(&created))
+    } else if created.is_new {
+        let advice = view::advice(&created);
+        format!("asked for again as payout {}: it waits for approval; {advice}\n", payout.id)
     } else {
-        let word = if created.is_new { "asked for again as" } else { "asked for again already, as" };
-        format!("{word} payout {}: it waits for approval\n", payout.id)
+        format!("asked for again already, as payout {}: it is {}\n", payout.id, payout.state)
     };
     Ok(output::print(&text)?)
 }

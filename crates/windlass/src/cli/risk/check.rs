@@ -80,7 +80,10 @@ async fn check(args: &Args, session: &Session) -> Result<(Answer, String), Failu
     let limit = |rule| headroom(rule)?.limit.map(|limit| limit.to_string());
     let answer = Answer {
         passes: !matches!(report.verdict, RiskVerdict::Refused(_)),
-        verdict: verdict(&report.verdict),
+        verdict: match report.verdict {
+            RiskVerdict::Refused(reason) => format!("refused: {reason}"),
+            passes => verdict(&passes),
+        },
         approvals_needed: session.desk.needed(&created.payout),
         is_known_recipient: !session.ledger.paid_to(request.vault, &[request.to]).await?.is_empty(),
         day: UtcDay::of(session.store.now().await?).to_string(),
@@ -91,17 +94,17 @@ async fn check(args: &Args, session: &Session) -> Result<(Answer, String), Failu
         max_daily_per_recipient: limit(RiskRule::MaxDailyPerRecipient),
         rules: RiskBody::from(report.clone()).rules,
     };
-    let text = render(&answer, &amount, &request, &rules(&session.tokens, request.token, &report));
+    let mut text = render(&answer, &amount, &request, &verdict(&report.verdict));
+    text.push_str(&rules(&session.tokens, request.token, &report));
     Ok((answer, text))
 }
 
-fn render(answer: &Answer, amount: &Amount, request: &PayoutRequest, rules: &str) -> String {
+fn render(answer: &Answer, amount: &Amount, request: &PayoutRequest, verdict: &str) -> String {
     let mut lines = Lines::default();
     lines.add("payout", format_args!("{amount} to {}", request.to));
-    lines.add("verdict", &answer.verdict);
+    lines.add("verdict", verdict);
     lines.add("approvers", answer.approvals_needed);
     lines.add("recipient", if answer.is_known_recipient { "was paid before" } else { "is new" });
     lines.add("day", &answer.day);
-    lines.0.push_str(rules);
     lines.0
 }

@@ -14,7 +14,7 @@ use crate::vault::plan::Planned;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A payout's id, a request's id, or what was announced: risk-signer, admin, emergency-withdrawal
+    /// A payout's id or key, a request's id, or what was announced: risk-signer, admin, emergency-withdrawal
     what: What,
     /// Of a withdrawal: the token, by its symbol in the configuration or its address
     #[arg(long, value_name = "TOKEN", required_if_eq("what", "emergency-withdrawal"))]
@@ -26,7 +26,7 @@ pub(crate) struct Args {
 }
 
 /// What is cancelled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum What {
     Request(Which),
     RiskSigner,
@@ -41,7 +41,7 @@ impl FromStr for What {
             "risk-signer" => Ok(Self::RiskSigner),
             "admin" => Ok(Self::Admin),
             "emergency-withdrawal" => Ok(Self::Withdrawal),
-            id => id.parse().map(Self::Request),
+            name => name.parse().map(Self::Request),
         }
     }
 }

@@ -54,6 +54,30 @@ async fn a_contract_that_was_typed_is_looked_at_before_the_next_question() {
     assert_eq!(folder.read("windlass.toml"), folder.run(&typed).stdout, "what flags write");
 }
 
+/// On a terminal a slip in a signature is not written down without a yes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_event_that_no_log_has_is_asked_for_again() {
+    let world = World::start().await;
+    world.pay(12);
+    let (folder, url, contract) = (Folder::new(), world.url(), world.contract.to_string());
+    let slip = EVENT.replace("uint256 lifiFee", "uint128 lifiFee");
+    let typed = ["init", "--rpc", &url, "--contract", &contract, "--start", "4", "--event", &slip];
+    let mut asked = Shown::start_with_input(&folder, &typed);
+    asked.until(&["W0408", "write it all the same? (yes/no)", "[no]: "]);
+    asked.answer("no");
+    asked.until(&["event, as the contract declares it"]);
+    asked.answer(EVENT);
+    asked.until(&["wrote windlass.toml"]);
+    assert_eq!(asked.end(), Some(0));
+    assert!(folder.read("windlass.toml").contains("uint256 lifiFee"));
+    let mut agreed = Shown::start_with_input(&folder, &[&typed[..], &["--force"]].concat());
+    agreed.until(&["write it all the same? (yes/no)", "[no]: "]);
+    agreed.answer("yes");
+    agreed.until(&["wrote windlass.toml"]);
+    assert_eq!(agreed.end(), Some(0));
+    assert!(folder.read("windlass.toml").contains("uint128 lifiFee"));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_chain_has_the_name_that_was_given_and_the_start_too() {
     let world = World::start().await;

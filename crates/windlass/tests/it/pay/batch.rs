@@ -1,6 +1,6 @@
 //! Many payouts of one file: all, or none, and what is wrong is told by line.
 
-use super::world::{PayWorld, TO, json};
+use super::world::{PayWorld, TO, create, json};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_with_a_wrong_line_asks_for_nothing_and_names_every_such_line() {
@@ -15,6 +15,34 @@ async fn a_file_with_a_wrong_line_asks_for_nothing_and_names_every_such_line() {
     let ran = folder.run(&["payout", "create", "--csv", "payouts.csv"]);
     insta::assert_snapshot!(ran.shown());
     assert_eq!(folder.run(&["payout", "list"]).stdout, "no payouts\n");
+}
+
+/// With the other wrong lines, and all of them: none is found out by trying again.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_stand_for_other_payouts_are_named_by_their_lines() {
+    let world = PayWorld::start().await;
+    let folder = world.folder("");
+    let ids = ["one", "two", "three"].map(|key| create(&folder, key, "1 USDC"));
+    let run = |lines: &str| {
+        folder.write("payouts.csv", &format!("key,to,amount\n{lines}"));
+        folder.run(&["payout", "create", "--csv", "payouts.csv"])
+    };
+    let reused = format!("one,{TO},2 USDC\ntwo,{TO},1 USDC\nnew,{TO},1 USDC\nthree,{TO},3 USDC\n");
+    for (wrong, code) in [("", "W0604"), ("four,0x12,1 USDC\n", "W0603")] {
+        let ran = run(&format!("{reused}{wrong}"));
+        let told: Vec<&str> =
+            ran.stderr.lines().map(str::trim).filter(|line| line.starts_with("line ")).collect();
+        assert!(ran.code == Some(1) && ran.stderr.contains(code), "{}", ran.shown());
+        assert_eq!(told.len(), if wrong.is_empty() { 2 } else { 3 }, "{}", ran.shown());
+        for (line, key, id, told) in [(2, "one", &ids[0], told[0]), (5, "three", &ids[2], told[1])] {
+            let expected = format!("line {line}: key {key} was used for payout {id}, 1 USDC to ");
+            assert!(told.starts_with(&expected), "{told}");
+        }
+    }
+    assert_eq!(folder.run(&["payout", "list"]).stdout.lines().count(), 4, "nothing was asked for");
+    let bare = run(&format!("five,{TO},2\n"));
+    let told = "`2` names no token: write `2 USDC`, or fill the column `token`";
+    assert!(bare.code == Some(1) && bare.stderr.contains(told), "{}", bare.shown());
 }
 
 /// As a spreadsheet writes it: a mark of the encoding first, and CRLF at the end of each line.
@@ -69,6 +97,7 @@ async fn a_sound_file_is_asked_for_once_however_often_it_is_given() {
     }
     for (text, told) in [
         ("to,amount\n", "no column `key`"),
+        ("key;to;amount\n", "no column `key`: its columns are separated by semicolons"),
         ("key,to,amount\n", "no payouts"),
         ("key,to,amount,colour\na,b,c,d\n", "colour"),
     ] {

@@ -223,6 +223,8 @@ async fn on_a_terminal_it_asks_for_what_it_needs() {
     shown.until(&["the token to pay", "[USDC]: "]);
     shown.answer("DAI");
     shown.until(&["the address of `DAI` on chain 137 is not known"]);
+    shown.answer("0x00000000000000000000000000000000000000aa");
+    shown.until(&["is no token with decimals; check the address and the chain", "[USDC]: "]);
     shown.answer(&token.to_string());
     shown.until(&["the most of one payout, in USDC", "[25000]: "]);
     shown.answer("10");

@@ -24,6 +24,9 @@ async fn a_payout_is_asked_for_approved_paid_and_final() {
     let shown = world.until_payout(&folder, &id, |payout| payout["finalizedAt"].is_string());
     assert_eq!(shown["state"], "CONFIRMED");
     assert_eq!(world.paid(), (1, U256::from(12_500_000)));
+    let again = folder.run(&["payout", "approve", &id, "--dry-run"]);
+    let told = "nothing would change: you have approved it already, and it is CONFIRMED";
+    assert!(again.code == Some(0) && again.stdout.contains(told), "{}", again.shown());
     let numbers = until(|| {
         let body = get(&url, "/metrics").1;
         if body.contains("windlass_pay_payouts{state=\"CONFIRMED\"} 1") { Ok(body) } else { Err(body) }
@@ -106,6 +109,38 @@ async fn the_same_key_is_the_same_payout_and_another_amount_is_refused() {
     assert!(other.stderr.contains("W0604") && other.stderr.contains(&id), "{}", other.stderr);
     let listed = json(&folder.run(&["payout", "list", "--json"]));
     assert_eq!(listed["data"].as_array().map(Vec::len), Some(1));
+    let asked = ["payout", "create", "--to", TO, "--amount", "1 USDC", "--key", "invoice-2", "--memo"];
+    assert_eq!(folder.run(&[&asked[..], &["rent"]].concat()).code, Some(0));
+    let again = folder.run(&[&asked[..], &["fees"]].concat());
+    let is_stored = again.stdout.contains("memo \"rent\"") && !again.stdout.contains("fees");
+    assert!(again.stdout.starts_with("known already: ") && is_stored, "{}", again.shown());
+}
+
+/// A configuration that only pays lacks no index.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_configuration_that_only_pays_is_not_warned_of_missing_indexes() {
+    let world = PayWorld::start().await;
+    let mut running = world.folder("").start(&["run"]);
+    running.wait_for("running");
+    running.wait_for("serving what was collected");
+    running.signal("TERM");
+    let (status, rest) = running.end();
+    assert!(status.code() == Some(0) && !rest.contains("no index is configured"), "{rest}");
+}
+
+/// The log was begun with a key that nobody can make again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_audit_key_is_to_be_restored() {
+    let world = PayWorld::start().await;
+    let folder = world.folder("");
+    folder.write("windlass.toml", &world.config("").replace("env:AUDIT_KEY", "file:keys/audit.key"));
+    let ran = folder.run(&["payout", "create", "--to", TO, "--amount", "1 USDC"]);
+    let is_told = ran.stderr.contains("keys/audit.key") && ran.stderr.contains("hint: restore the key");
+    assert!(ran.code == Some(1) && is_told, "{}", ran.shown());
+    let doctor = folder.run(&["doctor"]);
+    let is_told =
+        doctor.stdout.contains("failure  pay.audit_key") && doctor.stdout.contains("restore the key");
+    assert!(doctor.code == Some(1) && is_told, "{}", doctor.shown());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -91,7 +91,8 @@ async fn the_coin_is_asked_for_in_files_and_over_http_by_symbol_or_zero_address(
     let much =
         folder.run(&["payout", "create", "--to", TO, "--amount", "5.01 POL", "--key", "d", "--dry-run"]);
     assert!(
-        much.stdout.contains("would ask for 5.01 POL") && much.stdout.contains("maxPerRequest"),
+        much.stdout.contains("would ask for 5.01 POL")
+            && much.stdout.contains("max_per_request exceeded: a payout"),
         "{}",
         much.shown()
     );

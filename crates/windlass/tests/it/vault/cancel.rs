@@ -14,6 +14,10 @@ use super::world::{STRANGER, World, account};
 
 /// A payout that was asked for, in the folder's database.
 async fn payout(world: &World, vault: alloy_primitives::Address) -> Payout {
+    payout_with_key(world, vault, &format!("order-{vault}")).await
+}
+
+async fn payout_with_key(world: &World, vault: alloy_primitives::Address, key: &str) -> Payout {
     let path = world.folder.path().join("windlass.db");
     let store = SqliteStore::open(SqliteOptions::file(path)).await.expect("a store");
     let request = PayoutRequest {
@@ -21,10 +25,11 @@ async fn payout(world: &World, vault: alloy_primitives::Address) -> Payout {
         token: world.token,
         to: account(STRANGER),
         amount: U256::from(12_500_000),
-        key: IdempotencyKey::new(format!("order-{vault}")).expect("a key"),
+        key: IdempotencyKey::new(key).expect("a key"),
     };
     let now = Timestamp::from_ms(1_700_000_000_000);
-    let payout = Payout::new(PayoutId::new(now, u128::from(vault.0[0])), request, "test", now);
+    let payout =
+        Payout::new(PayoutId::new(now, u128::from(vault.0[0]) + key.len() as u128), request, "test", now);
     store
         .commit(Commit::of(vec![Write::Pay(PayWrite::Payouts(vec![payout.clone()]))]))
         .await
@@ -80,7 +85,20 @@ async fn a_payout_of_another_vault_or_of_nobody_is_not_cancelled_here() {
     assert!(told.contains(&format!("is of vault {} on chain 31337", world.token)), "{told}");
     let told = world.refused(&["cancel", "01890a5d-ac96-7b7c-8f3e-0123456789ab"]);
     assert!(told.contains("there is no payout 01890a5d"), "{told}");
-    for wrong in ["7", "0xab", "pause"] {
-        assert_eq!(world.run(&["cancel", wrong]).code, Some(2), "{wrong}");
+    let told = world.refused(&["cancel", "invoice-7"]);
+    assert!(told.contains("no payout has the key `invoice-7`"), "{told}");
+    assert_eq!(world.run(&["cancel", ""]).code, Some(2));
+}
+
+/// As every command that takes a payout's id; also where the key looks like a request's id.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_payouts_request_is_cancelled_by_the_payouts_key() {
+    let world = World::start().await;
+    let hash = B256::repeat_byte(9).to_string();
+    for key in ["invoice-7", hash.as_str()] {
+        let payout = payout_with_key(&world, world.vault, key).await;
+        let ran = world.done(&["cancel", key, "--dry-run"]);
+        let told = format!("requestId  {}", payout.request.request_id());
+        assert!(ran.stdout.contains(&told), "{key}: {}", ran.shown());
     }
 }

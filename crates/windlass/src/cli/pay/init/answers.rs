@@ -10,7 +10,7 @@ use super::Args;
 use super::text;
 use super::tokens::{self, TokenChoice};
 use crate::cli::global::Global;
-use crate::cli::init::{may_hold_key, name_of};
+use crate::cli::init::{may_hold_key, name_of, said};
 use crate::collect::retry::retrying;
 use crate::config::Loaded;
 use crate::config::chain::{ChainName, RpcUrl};
@@ -161,7 +161,8 @@ async fn new_chain(
     let secret = Secret::try_from(rpc.to_owned()).map_err(Failure::usage)?;
     let url = RpcUrl::try_from(secret).map_err(Failure::usage)?;
     let resolved = url.resolve().map_err(|error| {
-        Failure::coded(Code::SecretMissing, error).hint("set it for this process, then try again")
+        let hint = format!("{}, then try again", error.advice());
+        Failure::coded(Code::SecretMissing, error).hint(hint)
     })?;
     let client = EvmRpc::new(resolved.expose_secret())?;
     let id = retrying(|| client.chain_id()).await?;
@@ -181,6 +182,11 @@ async fn token(args: &Args, site: &Site, is_test: bool, prompt: Option<Prompt>) 
     let question = format!("the token to pay: its address, or USDC{new}");
     let default = TokenChoice::default(site.id, is_test);
     let read = |text: &str| TokenChoice::read(text, site.id, is_test);
-    let named = answer(prompt, (args.token.as_deref(), "--token"), &question, default, read)?;
+    if let (None, Some(prompt)) = (&args.token, prompt) {
+        // An address without a token is likely a slip: it is asked for again.
+        let look_up = async |text: &str| read(text)?.look_up(site).await.map_err(|failure| said(&failure));
+        return prompt.ask_and_check(&question, default, look_up).await;
+    }
+    let named = answer(None, (args.token.as_deref(), "--token"), &question, default, read)?;
     named.look_up(site).await
 }

@@ -73,7 +73,14 @@ impl KeyFiles {
         let folder = self.base.join(&self.folder);
         let made = DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(&folder);
         made.map_err(|error| unwritable(&folder, &error))?;
-        self.generated("audit.key").map(drop)
+        let file = "audit.key";
+        let path = folder.join(file);
+        let exists = path.symlink_metadata().is_ok();
+        self.generated(file)?;
+        if !exists {
+            output::note(&format!("made {}: the key of the audit log; keep a backup of it", path.display()));
+        }
+        Ok(())
     }
 
     /// Makes a keystore with a new key, or opens the one that exists; gives its account.
