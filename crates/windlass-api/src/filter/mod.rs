@@ -38,7 +38,7 @@ impl Asked {
         for (name, value) in pairs {
             if !own.contains(&name.as_str()) {
                 let added = add(table, &mut asked.conditions, &name, &value);
-                added.map_err(|error| suggest_own(error, &name, own))?;
+                added.map_err(|error| suggest_own(error, &name, own, table))?;
             } else if asked.control(&name).is_some() {
                 return Err(ApiError::invalid(&name, "it is given twice"));
             } else {
@@ -64,9 +64,12 @@ impl Asked {
 }
 
 /// An unknown parameter may be a misspelt one of the endpoint's own.
-fn suggest_own(error: ApiError, name: &str, own: &[&str]) -> ApiError {
+fn suggest_own(error: ApiError, name: &str, own: &[&str], table: &TableSpec) -> ApiError {
     let is_without = error.code == ErrorCode::UnknownParameter && error.hint.is_none();
-    if is_without { error.nearest(name, own.iter().copied()) } else { error }
+    if !is_without {
+        return error;
+    }
+    error.nearest(name, own.iter().copied()).or_hint(|| name::fields_hint(table))
 }
 
 /// Adds what one parameter says: `integratorFee.gte=5`, `token.in=0x…,0x…`.

@@ -133,10 +133,13 @@ pub(super) fn known(table: &TableSpec) -> impl Iterator<Item = &str> {
 fn unknown(table: &TableSpec, parameter: &str) -> ApiError {
     let name = parameter.split_once('.').map_or(parameter, |(name, _)| name);
     let told = format!("parameter `{parameter}` is not known");
-    ApiError::new(ErrorCode::UnknownParameter, told).nearest(name, known(table)).or_hint(|| {
-        let fields: Vec<&str> = table.columns.iter().map(|column| column.field.as_str()).collect();
-        format!("fields of the event are {}; docs/api.md has the other names", fields.join(", "))
-    })
+    ApiError::new(ErrorCode::UnknownParameter, told).nearest(name, known(table))
+}
+
+/// Which fields an event has, for a name that is like none.
+pub(super) fn fields_hint(table: &TableSpec) -> String {
+    let fields: Vec<&str> = table.columns.iter().map(|column| column.field.as_str()).collect();
+    format!("fields of the event are {}; docs/api.md has the other names", fields.join(", "))
 }
 
 #[cfg(test)]
@@ -172,7 +175,9 @@ mod tests {
 
     #[test]
     fn a_name_that_is_like_no_other_is_answered_with_the_fields() {
-        let hint = target(&table("E(address _integrator)"), "zzzzzzzz").unwrap_err().hint.unwrap();
+        let table = table("E(address _integrator)");
+        assert_eq!(target(&table, "zzzzzzzz").unwrap_err().hint, None);
+        let hint = fields_hint(&table);
         assert!(hint.starts_with("fields of the event are _integrator;"), "{hint}");
     }
 }

@@ -5,7 +5,6 @@
 //! another block at its height. An endpoint that lags or makes a chain up holds finality back
 //! for that long; the head goes on.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -171,18 +170,18 @@ async fn confirmed(
         return Err(failed.unwrap_or_else(nobody));
     }
     let is_news = |header: &BlockHeader| last.is_none_or(|last| header.number > last.number);
-    let headers: Vec<(String, Header)> =
-        headers.into_iter().filter_map(|(endpoint, header)| Some((endpoint, header?))).collect();
+    let headers: Vec<(String, BlockHeader)> =
+        headers.into_iter().filter_map(|(endpoint, header)| Some((endpoint, header?.block))).collect();
     // Blocks may have come and become final since the newest one was asked for: then that one is
     // final as well.
-    let known = |header| if number_of(header) > number_of(newest) { newest } else { header };
-    let news = headers.iter().map(|(_, header)| known(header)).filter(|header| is_news(&header.block));
-    let Some(lowest) = news.min_by_key(|header| number_of(header)).cloned() else {
+    let known = |header: BlockHeader| if header.number > newest.block.number { newest.block } else { header };
+    let news = headers.iter().map(|(_, header)| known(*header)).filter(is_news);
+    let Some(lowest) = news.min_by_key(|header| header.number) else {
         return Ok((last, Agreement::Agreed));
     };
-    let (lowest, agreement) = match is_alone {
-        true => (lowest.block, Agreement::Agreed),
-        false => agreement(reader, lowest, headers).await,
+    let agreement = match is_alone {
+        true => Agreement::Agreed,
+        false => agreement(reader, &lowest, headers).await,
     };
     match (agreement, last) {
         (Agreement::Disputed(message), Some(last)) => Ok((Some(last), Agreement::Disputed(message))),
@@ -191,46 +190,34 @@ async fn confirmed(
     }
 }
 
-/// Whether endpoints have the same block at a height, of those that have told it already and those
-/// that are asked for it; and which block that is. One that is not heard says neither. Where a header
-/// hashes to its hash, one that does not and has another hash was altered, and does not count.
+/// Whether endpoints have the same block at this height, of those that have told it already and
+/// those that are asked for it. One that is not heard says neither.
 async fn agreement(
     reader: &dyn ChainReader,
-    header: Header,
-    told: Vec<(String, Header)>,
-) -> (BlockHeader, Agreement) {
-    let number = number_of(&header);
-    let mut found: Vec<(String, Header)> =
-        told.into_iter().filter(|(_, header)| number_of(header) == number).collect();
-    for one in reader.header_from_each(BlockTag::Number(number)).await {
+    block: &BlockHeader,
+    told: Vec<(String, BlockHeader)>,
+) -> Agreement {
+    let mut found: Vec<(String, BlockHeader)> =
+        told.into_iter().filter(|(_, header)| header.number == block.number).collect();
+    for one in reader.header_from_each(BlockTag::Number(block.number)).await {
         if let Some(header) = one.answer.ok().flatten() {
-            found
-                .retain(|(endpoint, told)| *endpoint != one.endpoint || told.block.hash != header.block.hash);
-            found.push((one.endpoint, header));
+            found.retain(|(endpoint, told)| *endpoint != one.endpoint || told.hash != header.block.hash);
+            found.push((one.endpoint, header.block));
         }
     }
-    let proven = found.iter().map(|(_, found)| found).find(|found| found.is_hash_proven).cloned();
-    let header = if header.is_hash_proven { header } else { proven.unwrap_or(header) };
-    let (block, is_proven) = (header.block, header.is_hash_proven);
-    found.retain(|(_, found)| !is_proven || found.is_hash_proven || found.block.hash == block.hash);
-    if found.iter().any(|(_, found)| found.block.hash != block.hash) {
+    if found.iter().any(|(_, found)| found.hash != block.hash) {
         let told: Vec<String> =
-            found.iter().map(|(endpoint, found)| format!("{endpoint} has {}", found.block.hash)).collect();
-        let dispute = format!(
-            "endpoints disagree about block {number}, which one of them calls final: {}; take the one that is wrong out of `rpc`",
+            found.iter().map(|(endpoint, found)| format!("{endpoint} has {}", found.hash)).collect();
+        return Agreement::Disputed(format!(
+            "endpoints disagree about block {}, which one of them calls final: {}; take the one that is wrong out of `rpc`",
+            block.number,
             told.join(", ")
-        );
-        return (block, Agreement::Disputed(dispute));
+        ));
     }
-    let endpoints: BTreeSet<&String> = found.iter().map(|(endpoint, _)| endpoint).collect();
-    match endpoints.len() {
-        0 | 1 => (block, Agreement::Unheard),
-        _ => (block, Agreement::Agreed),
+    match found.len() {
+        0 | 1 => Agreement::Unheard,
+        _ => Agreement::Agreed,
     }
-}
-
-const fn number_of(header: &Header) -> u64 {
-    header.block.number
 }
 
 /// What is known of the last final block before a look.

@@ -185,7 +185,6 @@ on_both_stores! {
         doubtful_blocks_are_asked_about_together_and_in_turn_with_new_ones
         what_two_endpoints_were_heard_about_is_recorded
         two_final_blocks_of_one_height_are_a_dispute
-        altered_headers_do_not_hold_up_the_first_start
         a_moment_of_another_chain_leads_nowhere
         a_liar_that_leaves_out_one_contract_deletes_nothing
         one_liar_of_two_changes_nothing_and_is_named

@@ -7,16 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use alloy_primitives::B256;
 use windlass_core::chain::{BlockHeader, BlockRef};
 use windlass_core::event::LogEvent;
-use windlass_core::finality::Finality;
 use windlass_core::range::BlockRange;
-use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogSpan};
+use windlass_core::reader::{ChainError, ChainErrorKind, Header, LogSpan};
 use windlass_core::table::RowHead;
 use windlass_engine::collect::doubts::Doubt;
 use windlass_engine::collect::error::CollectError;
 use windlass_engine::collect::head::Followed;
 use windlass_engine::collect::health::ChainHealth;
 use windlass_engine::collect::health::report::Reporter;
-use windlass_engine::collect::sight::{KnownFinal, Sight};
 
 use super::panel::Panel;
 use super::scripted::Scripted;
@@ -602,26 +600,6 @@ pub(super) async fn two_final_blocks_of_one_height_are_a_dispute(kind: Kind) {
     collector.settle().await;
     assert_eq!(stage.sight().await.expect("a sight").finalized.number, stage.chain.finalized());
     stage.assert_complete(&Orders::default()).await;
-}
-
-/// A header that does not hash to its hash was altered, where another endpoint's does.
-pub(super) async fn altered_headers_do_not_hold_up_the_first_start(kind: Kind) {
-    let stage = Stage::new(kind, 3).await;
-    stage.mine_up_to(HEAD);
-    let liar = another(&stage);
-    liar.tamper_headers(|header| Header {
-        block: BlockHeader { hash: B256::repeat_byte(7), ..header.block },
-        ..header
-    });
-    for endpoints in [[stage.reader.clone(), liar.clone()], [liar.clone(), stage.reader.clone()]] {
-        let panel = Panel::new(endpoints.to_vec());
-        let newest = stage.reader.header(BlockTag::Latest).await.expect("an answer").expect("a block");
-        let known = KnownFinal::Last(None);
-        let (sight, ..) = Sight::look(&panel, Finality::Finalized, known).await.expect("a final block");
-        assert_eq!(sight.finalized.number, stage.chain.finalized());
-        assert_ne!(sight.finalized.hash, B256::repeat_byte(7));
-        assert_eq!(newest.block.number, HEAD);
-    }
 }
 
 /// The only endpoint serves a longer chain for one look, as a balancer with a wrong node behind it

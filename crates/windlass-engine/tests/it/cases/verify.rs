@@ -310,7 +310,12 @@ pub(super) async fn a_liar_that_is_alone_is_told_and_asked_again(kind: Kind) {
     assert_eq!(verify(&collector, 3).await.0, 0);
     let record = stage.verified().await;
     assert!(record.doubts.count() > 0, "{record:?}");
-    assert_eq!((record.sampled.count(), record.unsettled.count()), (0, LAST + 1), "it is not proven");
+    let settled = record.sampled.count() + record.full.count();
+    assert_eq!(
+        (settled, record.unsettled.count() + record.unproven.count()),
+        (0, LAST + 1),
+        "it is not proven"
+    );
     assert_eq!(record.doubts.false_endpoints.len(), 1);
     stage.reader.be_honest();
     stage.clock.advance_ms(60_000);
@@ -323,7 +328,8 @@ pub(super) async fn a_liar_that_is_alone_is_told_and_asked_again(kind: Kind) {
     let (_, mut again) = verify(&collector, 3).await;
     again.release().await;
     let record = stage.verified().await;
-    assert_eq!((record.sampled.count(), record.unproven.count()), (LAST + 1, 0));
+    let counts = (record.sampled.count(), record.full.count(), record.unproven.count());
+    assert_eq!(counts, (0, LAST + 1, 0), "a sample is not enough any more");
 }
 
 pub(super) async fn a_share_of_requests_is_kept(kind: Kind) {
@@ -515,11 +521,12 @@ pub(super) async fn a_liar_that_is_alone_at_the_head_is_found_by_a_sample(kind: 
     follow(&stage, &mut collector, HEAD + 240).await;
     assert_eq!(verify(&collector, 1).await.0, 237, "those that are final");
     let record = stage.verified().await;
-    assert_eq!((record.sampled.count(), record.doubts.count()), (HEAD + 238, 0));
+    let counts = (record.sampled.count(), record.full.count(), record.doubts.count());
+    assert_eq!(counts, (0, HEAD + 238, 0), "after a lie everything is looked at");
     assert_eq!(record.doubts.false_endpoints.len(), 1);
     follow(&stage, &mut collector, HEAD + 300).await;
-    assert_eq!(verify(&collector, 1).await.0, 0, "it is waited for more blocks");
-    assert_eq!(stage.verified().await.sampled.count(), HEAD + 238);
+    assert_eq!(verify(&collector, 1).await.0, 60, "more blocks are not waited for");
+    assert_eq!(stage.verified().await.full.count(), HEAD + 298);
 }
 
 /// Many doubtful blocks do not hold up what was not verified yet.

@@ -63,7 +63,7 @@ async fn an_event_that_no_log_has_is_asked_for_again() {
     let slip = EVENT.replace("uint256 lifiFee", "uint128 lifiFee");
     let typed = ["init", "--rpc", &url, "--contract", &contract, "--start", "4", "--event", &slip];
     let mut asked = Shown::start_with_input(&folder, &typed);
-    asked.until(&["W0408", "write it all the same? (yes/no)", "[no]: "]);
+    asked.until(&["W0408", "write it all the same (yes/no)", "[no]: "]);
     asked.answer("no");
     asked.until(&["event, as the contract declares it"]);
     asked.answer(EVENT);
@@ -71,7 +71,7 @@ async fn an_event_that_no_log_has_is_asked_for_again() {
     assert_eq!(asked.end(), Some(0));
     assert!(folder.read("windlass.toml").contains("uint256 lifiFee"));
     let mut agreed = Shown::start_with_input(&folder, &[&typed[..], &["--force"]].concat());
-    agreed.until(&["write it all the same? (yes/no)", "[no]: "]);
+    agreed.until(&["write it all the same (yes/no)", "[no]: "]);
     agreed.answer("yes");
     agreed.until(&["wrote windlass.toml"]);
     assert_eq!(agreed.end(), Some(0));

@@ -120,7 +120,8 @@ async fn the_same_key_is_the_same_payout_and_another_amount_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_configuration_that_only_pays_is_not_warned_of_missing_indexes() {
     let world = PayWorld::start().await;
-    let mut running = world.folder("").start(&["run"]);
+    let folder = world.folder("");
+    let mut running = folder.start(&["run"]);
     running.wait_for("running");
     running.wait_for("serving what was collected");
     running.signal("TERM");
