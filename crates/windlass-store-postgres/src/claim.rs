@@ -82,28 +82,30 @@ impl<'a> Candidates<'a> {
     async fn lock(&mut self, tx: &Tx, room: u32) -> Outcome<()> {
         let enough = if self.seen.is_empty() { room.div_ceil(self.max_per_lane) } else { self.left };
         let limit = enough.min(self.left);
-        let locked = self.lock_from_floor(tx, limit).await?;
-        let found_all = (locked.len() as u64) < u64::from(limit);
+        let (locked, count) = self.lock_from_floor(tx, limit).await?;
+        let found_all = (count as u64) < u64::from(limit);
         self.left = if found_all { 0 } else { self.left - limit };
         self.seen.extend(locked.iter().map(|lane| lane.id));
         self.waiting.extend(locked);
         Ok(())
     }
 
-    async fn lock_from_floor(&self, tx: &Tx, limit: u32) -> Outcome<Vec<Lane>> {
+    /// The lanes that were locked and can be read, and how many were locked.
+    async fn lock_from_floor(&self, tx: &Tx, limit: u32) -> Outcome<(Vec<Lane>, usize)> {
         let start = self.floors.get(self.queue);
         if start != Start::NOWHERE {
-            let locked = lane::lock_runnable(tx, self.queue, limit, &self.seen, start.at_ms).await?;
-            let is_full = locked.len() as u64 == u64::from(limit);
+            let (locked, count) = lane::lock_runnable(tx, self.queue, limit, &self.seen, start.at_ms).await?;
+            let is_full = count as u64 == u64::from(limit);
             if is_full && locked.first().is_some_and(|lane| lane.now.as_ms() >= start.now_ms) {
-                return Ok(locked);
+                return Ok((locked, count));
             }
         }
-        let locked = lane::lock_runnable(tx, self.queue, limit, &self.seen, Start::NOWHERE.at_ms).await?;
+        let (locked, count) =
+            lane::lock_runnable(tx, self.queue, limit, &self.seen, Start::NOWHERE.at_ms).await?;
         if self.seen.is_empty() {
             self.floors.set(self.queue, locked.first().map(|lane| (lane.available_at, lane.now)));
         }
-        Ok(locked)
+        Ok((locked, count))
     }
 }
 
@@ -113,6 +115,7 @@ pub(crate) struct Changes {
     taken: Vec<(i64, i64)>,
     passed: Vec<(i64, i64)>,
     delayed: Vec<(i64, i64)>,
+    forgotten: Vec<i64>,
 }
 
 impl Changes {
@@ -127,6 +130,19 @@ impl Changes {
         self.passed.push((lane.id, seq));
     }
 
+    /// Moves a lane past jobs whose rows are gone, up to `seq`; returns it as it will be. Nobody
+    /// holds it then, so that who held a lost job is fenced.
+    pub(crate) fn pass_lost(&mut self, lane: Lane, seq: i64) -> Lane {
+        self.pass(&lane, seq);
+        Lane { done_seq: seq, attempts: 0, last_error: None, available_at: lane.now, ..lane }
+    }
+
+    /// Forgets a lane of jobs that has none left. Its number is never used again, and so nobody
+    /// who held it can write.
+    pub(crate) fn forget(&mut self, lane: &Lane) {
+        self.forgotten.push(lane.id);
+    }
+
     /// Leaves a lane alone until an instant.
     pub(crate) fn delay(&mut self, lane: &Lane, until: Timestamp) {
         self.delayed.push((lane.id, until.as_ms()));
@@ -136,6 +152,10 @@ impl Changes {
     pub(crate) async fn write(&self, tx: &Tx, now: Timestamp, owner: &Owner, ttl: Duration) -> Outcome<()> {
         if let Some((ids, seqs)) = columns(&self.passed) {
             lane::pass(tx, &ids, &seqs, now).await?;
+        }
+        if !self.forgotten.is_empty() {
+            tx.execute("DELETE FROM lane WHERE id = ANY ($1) AND partition_id IS NULL", &[&self.forgotten])
+                .await?;
         }
         if let Some((ids, until)) = columns(&self.delayed) {
             tx.execute(
@@ -148,7 +168,7 @@ impl Changes {
         if let Some((ids, held)) = columns(&self.taken) {
             tx.execute_and_commit(
                 "UPDATE lane SET epoch = epoch + 1, owner = $3, held_seq = taken.held_seq,
-                     available_at_ms = $4, attempts = attempts + 1, instance_id = $5
+                     available_at_ms = $4, attempts = GREATEST(attempts, 0) + 1, instance_id = $5
                  FROM unnest($1::BIGINT[], $2::BIGINT[]) AS taken (id, held_seq) WHERE lane.id = taken.id",
                 &[&ids, &held, &owner.as_str(), &now.after(ttl).as_ms(), &tx.instance],
             )

@@ -9,12 +9,18 @@ use std::time::Duration;
 use windlass_core::error::StoreError;
 use windlass_core::job::bounded_error;
 use windlass_core::lease::Epoch;
+use windlass_core::name::{LaneKey, NameError, Queue};
 use windlass_core::open_job::exhaustion;
 use windlass_core::time::{Timestamp, duration_ms};
 
-use crate::error::Outcome;
-use crate::row::{get, timestamp, unsigned};
+use crate::error::{Fault, Outcome};
+use crate::row::{damaged, get, saturated, timestamp};
 use crate::tx::Tx;
+
+/// A lane whose row cannot be read is looked at again after this.
+const SET_ASIDE: Duration = Duration::from_secs(60);
+/// No epoch and no number of an entry is as large.
+pub(crate) const MAX_NUMBER: i64 = 1 << 62;
 
 /// A lane that this transaction has locked, as it stands at `now`.
 #[derive(Debug, Clone)]
@@ -46,7 +52,7 @@ macro_rules! select_lane {
 }
 
 fn read(row: &tokio_postgres::Row) -> Outcome<Lane> {
-    Ok(Lane {
+    let lane = Lane {
         id: get(row, 0)?,
         queue: get(row, 1)?,
         key: get(row, 2)?,
@@ -56,16 +62,27 @@ fn read(row: &tokio_postgres::Row) -> Outcome<Lane> {
         held_seq: get(row, 6)?,
         epoch: Epoch(get(row, 7)?),
         available_at: timestamp(row, 8)?,
-        attempts: unsigned(row, 9)?,
+        attempts: saturated(row, 9)?,
         last_error: get(row, 10)?,
         now: timestamp(row, 11)?,
-    })
+    };
+    lane.check()?;
+    Ok(lane)
 }
 
 impl Lane {
     /// The first entry that is not finished.
     pub(crate) fn head(&self) -> i64 {
         self.done_seq + 1
+    }
+
+    /// Refuses values that nothing of ours has written, so that no claim fails over them later.
+    fn check(&self) -> Outcome<()> {
+        let unnamed = |error: NameError| damaged(error.to_string());
+        self.queue.parse::<Queue>().map_err(unnamed)?;
+        self.key.parse::<LaneKey>().map_err(unnamed)?;
+        let is_sound = self.epoch.0 < MAX_NUMBER && self.done_seq < MAX_NUMBER;
+        is_sound.then_some(()).ok_or_else(|| damaged("a number is out of bounds"))
     }
 
     /// Why its head is given up by a claim.
@@ -75,20 +92,21 @@ impl Lane {
 
     /// The last entry of a run of at most `limit`.
     pub(crate) fn run_end(&self, limit: u32) -> i64 {
-        self.tail_seq.min(self.done_seq + i64::from(limit))
+        self.tail_seq.min(self.done_seq.saturating_add(i64::from(limit)))
     }
 }
 
 /// Locks lanes of a queue that can be taken now, the longest waiting first, from
 /// a floor on. Lanes that somebody else is about to take are passed over, as are
-/// those in `seen`.
+/// those in `seen`. Those whose rows cannot be read are set aside, and hold up no other;
+/// the second answer says how many were locked, with them.
 pub(crate) async fn lock_runnable(
     tx: &Tx,
     queue: &str,
     limit: u32,
     seen: &[i64],
     floor_ms: i64,
-) -> Outcome<Vec<Lane>> {
+) -> Outcome<(Vec<Lane>, usize)> {
     let rows = tx
         .look(
             select_lane!(
@@ -99,7 +117,30 @@ pub(crate) async fn lock_runnable(
             &[&tx.now_ms, &queue, &i64::from(limit), &seen, &floor_ms],
         )
         .await?;
-    rows.iter().map(read).collect()
+    let (mut lanes, mut unreadable) = (Vec::with_capacity(rows.len()), Vec::new());
+    for row in &rows {
+        match read(row) {
+            Ok(lane) => lanes.push(lane),
+            Err(why) => unreadable.push((get::<i64>(row, 0)?, timestamp(row, 11)?, why)),
+        }
+    }
+    set_aside(tx, &unreadable).await?;
+    Ok((lanes, rows.len()))
+}
+
+/// Leaves lanes alone for a while whose rows cannot be read, as was found out at an instant.
+async fn set_aside(tx: &Tx, lanes: &[(i64, Timestamp, Fault)]) -> Outcome<()> {
+    let Some((_, now, _)) = lanes.first() else { return Ok(()) };
+    for (id, _, why) in lanes {
+        tracing::warn!(lane = id, %why, "a lane cannot be read: it is set aside, and its jobs wait");
+    }
+    let ids: Vec<i64> = lanes.iter().map(|(id, ..)| *id).collect();
+    tx.execute(
+        "UPDATE lane SET owner = NULL, available_at_ms = $2 WHERE id = ANY ($1)",
+        &[&ids, &now.after(SET_ASIDE).as_ms()],
+    )
+    .await?;
+    Ok(())
 }
 
 /// Locks those of the lanes that are still held, by number.

@@ -26,6 +26,13 @@ pub(crate) fn unsigned<T: TryFrom<i64>>(row: &Row, column: usize) -> Outcome<T> 
     T::try_from(number).map_err(|_| damaged(format!("{number} is out of bounds")))
 }
 
+/// A number that counts something, which no stored value keeps from being read: below zero is
+/// zero, and the largest number stands for everything above it.
+pub(crate) fn saturated(row: &Row, column: usize) -> Outcome<u32> {
+    let number: i64 = get(row, column)?;
+    Ok(u32::try_from(number.max(0)).unwrap_or(u32::MAX))
+}
+
 /// A name.
 pub(crate) fn name<T: FromStr<Err: std::fmt::Display>>(row: &Row, column: usize) -> Outcome<T> {
     get::<&str>(row, column)?.parse().map_err(|error: T::Err| damaged(error.to_string()))

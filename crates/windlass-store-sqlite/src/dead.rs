@@ -7,7 +7,7 @@ use windlass_core::time::Timestamp;
 
 use crate::error::Translate;
 use crate::lane::Lane;
-use crate::row::{get, timestamp, unsigned};
+use crate::row::{get, saturated, timestamp};
 use crate::writer::Tx;
 
 /// An entry of a lane that was given up.
@@ -105,7 +105,7 @@ fn read(row: &Row<'_>) -> StoreResult<Dead> {
         queue: get(row, 2)?,
         key: get(row, 3)?,
         payload: get(row, 4)?,
-        attempts: unsigned(row, 5)?,
+        attempts: saturated(row, 5)?,
         reason: get(row, 6)?,
         enqueued_at: timestamp(row, 7)?,
         died_at: timestamp(row, 8)?,

@@ -168,40 +168,82 @@ fn claim_lanes(tx: &Tx<'_>, claim: &JobClaim) -> StoreResult<Vec<ClaimedJob>> {
         if room == 0 {
             break;
         }
-        if lane.attempts >= claim.max_attempts {
-            bury_head(tx, &lane, &lane.exhaustion())?;
-            continue;
+        let id = lane.id;
+        match claim_lane(tx, lane, claim, room.min(claim.max_per_lane.max(1))) {
+            // What is stored of this lane does not hold up the others.
+            Err(error @ (StoreError::Corrupt(_) | StoreError::Other(_))) => lane::set_aside(tx, id, &error)?,
+            jobs => claimed.extend(jobs?),
         }
-        claimed.extend(claim_run(tx, lane, claim, room.min(claim.max_per_lane.max(1)))?);
     }
     Ok(claimed)
 }
 
-/// Takes a lane's first jobs that may start now.
-fn claim_run(tx: &Tx<'_>, lane: Lane, claim: &JobClaim, limit: u32) -> StoreResult<Vec<ClaimedJob>> {
-    let mut run = Vec::new();
-    {
-        let mut statement = tx.prepare(
-            "SELECT seq, payload, not_before_ms FROM job WHERE lane_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
-        )?;
-        let mut rows = statement.query((lane.id, lane.done_seq, limit)).translate()?;
-        while let Some(row) = rows.next().translate()? {
-            let not_before = get::<Option<i64>>(row, 2)?.map(Timestamp::from_ms);
-            match not_before.filter(|instant| *instant > tx.now) {
-                None => run.push((get::<i64>(row, 0)?, get::<String>(row, 1)?)),
-                Some(instant) if run.is_empty() => {
-                    lane::delay(tx, &lane, instant)?;
-                    return Ok(Vec::new());
-                }
-                Some(_) => break,
-            }
-        }
+/// Takes a lane's first jobs that may start now, or gives up its head.
+fn claim_lane(tx: &Tx<'_>, lane: Lane, claim: &JobClaim, limit: u32) -> StoreResult<Vec<ClaimedJob>> {
+    if lane.attempts >= claim.max_attempts {
+        bury_head(tx, &lane, &lane.exhaustion())?;
+        return Ok(Vec::new());
     }
-    let Some(held_seq) = run.last().map(|(seq, _)| *seq) else {
-        return Err(StoreError::Corrupt(format!("lane {} has lost its jobs", lane.id)));
+    let jobs = first_jobs(tx, &lane, limit)?;
+    let first = jobs.first().map(|job| job.seq);
+    let lane = match first {
+        Some(seq) if seq == lane.head() => lane,
+        next => match pass_lost(tx, lane, next)? {
+            Some(lane) => lane,
+            None => return Ok(Vec::new()),
+        },
     };
+    let is_due = |job: &Open| job.not_before.is_none_or(|instant| instant <= tx.now);
+    if let Some(instant) = jobs.first().filter(|job| !is_due(job)).and_then(|job| job.not_before) {
+        lane::delay(tx, &lane, instant)?;
+        return Ok(Vec::new());
+    }
+    // A run has no gap: behind one, the next claim goes on.
+    let in_order = |(job, seq): &(Open, i64)| job.seq == *seq && is_due(job);
+    let run: Vec<Open> =
+        jobs.into_iter().zip(lane.head()..).take_while(in_order).map(|(job, _)| job).collect();
+    let held_seq = run.last().map_or(lane.done_seq, |job| job.seq);
     let lane = lane::take(tx, lane, &claim.owner, held_seq, tx.now.after(claim.ttl))?;
-    run.into_iter().map(|(seq, payload)| claimed(&lane, seq, payload)).collect()
+    run.into_iter().map(|job| claimed(&lane, job.seq, job.payload)).collect()
+}
+
+/// A job as a claim reads it.
+struct Open {
+    seq: i64,
+    payload: String,
+    not_before: Option<Timestamp>,
+}
+
+/// The first jobs of a lane that are there.
+fn first_jobs(tx: &Tx<'_>, lane: &Lane, limit: u32) -> StoreResult<Vec<Open>> {
+    let mut statement = tx.prepare(
+        "SELECT seq, payload, not_before_ms FROM job WHERE lane_id = ?1 AND seq > ?2 AND seq <= ?3 \
+         ORDER BY seq LIMIT ?4",
+    )?;
+    let mut rows = statement.query((lane.id, lane.done_seq, lane.tail_seq, limit)).translate()?;
+    let mut jobs = Vec::new();
+    while let Some(row) = rows.next().translate()? {
+        let not_before = get::<Option<i64>>(row, 2)?.map(Timestamp::from_ms);
+        jobs.push(Open { seq: get(row, 0)?, payload: get(row, 1)?, not_before });
+    }
+    Ok(jobs)
+}
+
+/// Moves a lane past jobs whose rows are gone, up to the next one that is there. Nobody holds it
+/// then, so that who held a lost job is fenced; a lane without any job left goes with them.
+fn pass_lost(tx: &Tx<'_>, lane: Lane, next: Option<i64>) -> StoreResult<Option<Lane>> {
+    tracing::warn!(queue = lane.queue, key = lane.key, "a lane has lost jobs: their rows were deleted");
+    let done_seq = next.map_or(lane.tail_seq, |seq| seq - 1);
+    lane::pass(tx, &lane, done_seq)?;
+    lane::forget_drained(tx, lane.id)?;
+    Ok(next.map(|_| Lane {
+        done_seq,
+        attempts: 0,
+        last_error: None,
+        owner: None,
+        available_at: tx.now,
+        ..lane
+    }))
 }
 
 /// A job that a lane's holder has been given.
@@ -259,6 +301,7 @@ fn complete_run(tx: &Tx<'_>, lane_id: i64, tickets: &[JobTicket]) -> StoreResult
     Ok(true)
 }
 
+/// Moves a lane's head aside. One that is gone is passed over, and the next claim goes on behind it.
 fn bury_head(tx: &Tx<'_>, lane: &Lane, reason: &str) -> StoreResult<()> {
     let head = JobId { lane: lane.id, seq: lane.head() };
     let entry = tx
@@ -275,8 +318,11 @@ fn bury_head(tx: &Tx<'_>, lane: &Lane, reason: &str) -> StoreResult<()> {
             })())
         })
         .optional()
-        .translate()?
-        .ok_or_else(|| StoreError::Corrupt(format!("job {head} is missing")))??;
+        .translate()?;
+    let Some(entry) = entry.transpose()? else {
+        lane::pass(tx, lane, head.seq)?;
+        return lane::forget_drained(tx, lane.id);
+    };
     dead::bury(tx, lane, &entry, reason)?;
     tx.execute("DELETE FROM job WHERE lane_id = ?1 AND seq = ?2", (head.lane, head.seq))?;
     lane::pass(tx, lane, head.seq)

@@ -9,7 +9,7 @@ use windlass_core::time::Timestamp;
 
 use crate::dead::{self, Dead};
 use crate::error::Translate;
-use crate::row::{get, name, optional_name, timestamp, unsigned};
+use crate::row::{get, name, optional_name, saturated, timestamp, unsigned};
 use crate::writer::Tx;
 
 /// A page of open or dead jobs, by id.
@@ -28,13 +28,19 @@ pub(crate) fn list(tx: &Tx<'_>, filter: &JobFilter) -> StoreResult<Vec<JobRow>> 
              last_error, enqueued_at_ms, not_before_ms, payload \
          FROM job JOIN lane ON lane.id = job.lane_id \
          WHERE (job.lane_id, job.seq) > (?1, ?2) AND (?3 IS NULL OR queue = ?3) \
-         ORDER BY job.lane_id, job.seq LIMIT ?4",
+         ORDER BY job.lane_id, job.seq",
     )?;
     let queue = filter.queue.as_ref().map(|queue| queue.as_str());
-    let mut rows = statement.query((after.lane, after.seq, queue, limit)).translate()?;
+    let mut rows = statement.query((after.lane, after.seq, queue)).translate()?;
     let mut jobs = Vec::new();
-    while let Some(row) = rows.next().translate()? {
-        jobs.push(open_row(row, tx.now)?);
+    // A page is full whatever cannot be read, so that a short one is the last one.
+    while jobs.len() < limit as usize
+        && let Some(row) = rows.next().translate()?
+    {
+        match open_row(row, tx.now) {
+            Ok(job) => jobs.push(job),
+            Err(error) => tracing::debug!(%error, "a job cannot be read; it is left out"),
+        }
     }
     Ok(jobs)
 }
@@ -62,7 +68,7 @@ fn open_row(row: &Row<'_>, now: Timestamp) -> StoreResult<JobRow> {
         held_seq: get(row, 5)?,
         owner: optional_name(row, 6)?,
         available_at: timestamp(row, 7)?,
-        attempts: unsigned(row, 8)?,
+        attempts: saturated(row, 8)?,
         last_error: get(row, 9)?,
         enqueued_at: timestamp(row, 10)?,
         not_before: get::<Option<i64>>(row, 11)?.map(Timestamp::from_ms),

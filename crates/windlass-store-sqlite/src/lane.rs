@@ -4,17 +4,24 @@
 //! the last one handed out, `tail_seq` the last one there is. Every change by a
 //! holder names the epoch of its claim and is refused once that is history.
 
+use std::time::Duration;
+
 use rusqlite::{OptionalExtension, Row, named_params};
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::job::bounded_error;
 use windlass_core::lease::Epoch;
-use windlass_core::name::Owner;
+use windlass_core::name::{LaneKey, NameError, Owner, Queue};
 use windlass_core::open_job::exhaustion;
 use windlass_core::time::Timestamp;
 
 use crate::error::Translate;
-use crate::row::{get, timestamp, unsigned};
+use crate::row::{get, saturated, timestamp};
 use crate::writer::Tx;
+
+/// A lane whose row cannot be read is looked at again after this.
+const SET_ASIDE: Duration = Duration::from_secs(60);
+/// No epoch and no number of an entry is as large.
+const MAX_NUMBER: i64 = 1 << 62;
 
 /// A lane as it stands.
 #[derive(Debug, Clone)]
@@ -46,7 +53,7 @@ macro_rules! select_lane {
 }
 
 fn read(row: &Row<'_>) -> StoreResult<Lane> {
-    Ok(Lane {
+    let lane = Lane {
         id: get(row, 0)?,
         queue: get(row, 1)?,
         key: get(row, 2)?,
@@ -57,9 +64,11 @@ fn read(row: &Row<'_>) -> StoreResult<Lane> {
         epoch: Epoch(get(row, 7)?),
         available_at: timestamp(row, 8)?,
         owner: get(row, 9)?,
-        attempts: unsigned(row, 10)?,
+        attempts: saturated(row, 10)?,
         last_error: get(row, 11)?,
-    })
+    };
+    lane.check()?;
+    Ok(lane)
 }
 
 impl Lane {
@@ -68,24 +77,52 @@ impl Lane {
         self.done_seq + 1
     }
 
+    /// Refuses values that nothing of ours has written, so that no claim fails over them later.
+    fn check(&self) -> StoreResult<()> {
+        let unnamed = |error: NameError| StoreError::Corrupt(error.to_string());
+        self.queue.parse::<Queue>().map_err(unnamed)?;
+        self.key.parse::<LaneKey>().map_err(unnamed)?;
+        let is_sound = self.epoch.0 < MAX_NUMBER && self.done_seq < MAX_NUMBER;
+        is_sound.then_some(()).ok_or_else(|| StoreError::Corrupt("a number is out of bounds".to_owned()))
+    }
+
     /// Why its head is given up by a claim.
     pub(crate) fn exhaustion(&self) -> String {
         exhaustion(self.last_error.as_deref(), self.attempts)
     }
 }
 
-/// Lanes of a queue that can be taken now, the longest waiting first.
+/// Lanes of a queue that can be taken now, the longest waiting first. Those whose rows cannot be
+/// read are set aside, and hold up no other.
 pub(crate) fn runnable(tx: &Tx<'_>, queue: &str, limit: u32) -> StoreResult<Vec<Lane>> {
-    let mut statement = tx.prepare(select_lane!(
-        "WHERE queue = ?1 AND tail_seq > done_seq AND available_at_ms <= ?2 \
-         ORDER BY available_at_ms, id LIMIT ?3"
-    ))?;
-    let mut rows = statement.query((queue, tx.now.as_ms(), limit)).translate()?;
-    let mut lanes = Vec::new();
-    while let Some(row) = rows.next().translate()? {
-        lanes.push(read(row)?);
+    let (mut lanes, mut unreadable) = (Vec::new(), Vec::new());
+    {
+        let mut statement = tx.prepare(select_lane!(
+            "WHERE queue = ?1 AND tail_seq > done_seq AND available_at_ms <= ?2 \
+             ORDER BY available_at_ms, id"
+        ))?;
+        let mut rows = statement.query((queue, tx.now.as_ms())).translate()?;
+        while lanes.len() < limit as usize
+            && let Some(row) = rows.next().translate()?
+        {
+            match read(row) {
+                Ok(lane) => lanes.push(lane),
+                Err(error) => unreadable.push((get::<i64>(row, 0)?, error)),
+            }
+        }
     }
+    unreadable.iter().try_for_each(|(id, error)| set_aside(tx, *id, error))?;
     Ok(lanes)
+}
+
+/// Leaves a lane alone for a while whose row, or whose first job's, cannot be read.
+pub(crate) fn set_aside(tx: &Tx<'_>, id: i64, why: &StoreError) -> StoreResult<()> {
+    tracing::warn!(lane = id, %why, "a lane cannot be read: it is set aside, and its jobs wait");
+    tx.execute(
+        "UPDATE lane SET owner = NULL, available_at_ms = ?2 WHERE id = ?1",
+        (id, tx.now.after(SET_ASIDE).as_ms()),
+    )?;
+    Ok(())
 }
 
 /// Whether a lane of a queue can be taken now.

@@ -41,6 +41,13 @@ pub(crate) fn unsigned<T: TryFrom<i64>>(row: &Row<'_>, column: usize) -> StoreRe
     T::try_from(number).map_err(|_| damaged(column, &number))
 }
 
+/// A column that counts something, which no stored value keeps from being read: below zero is
+/// zero, and the largest number stands for everything above it.
+pub(crate) fn saturated(row: &Row<'_>, column: usize) -> StoreResult<u32> {
+    let number: i64 = get(row, column)?;
+    Ok(u32::try_from(number.max(0)).unwrap_or(u32::MAX))
+}
+
 /// A column that holds 32 bytes.
 pub(crate) fn hash(row: &Row<'_>, column: usize) -> StoreResult<B256> {
     let bytes = row.get_ref(column).translate()?.as_blob().map_err(|error| damaged(column, &error))?;

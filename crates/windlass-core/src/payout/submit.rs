@@ -7,7 +7,7 @@ use async_trait::async_trait;
 
 use super::fees::GasFees;
 use crate::chain::{Address, B256, BlockRef, Bytes, U256};
-use crate::reader::{BlockTag, ChainError, ChainReader};
+use crate::reader::{BlockTag, ChainError, ChainReader, EndpointAnswer};
 
 /// A call, as a transaction would make it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,6 +118,17 @@ pub trait TransactionChain: ChainReader {
 
     /// How many transactions an account has sent.
     async fn nonce(&self, account: Address, at: NonceTag) -> Result<u64, ChainError>;
+
+    /// How a call would end as each endpoint tells it: one endpoint's word is not enough to end a
+    /// payout without paying it.
+    async fn call_from_each(&self, call: &Call, at: BlockTag) -> Vec<EndpointAnswer<CallOutcome>> {
+        vec![EndpointAnswer::sole(self.call(call, at).await)]
+    }
+
+    /// How many transactions an account has sent as each endpoint tells it.
+    async fn nonce_from_each(&self, account: Address, at: NonceTag) -> Vec<EndpointAnswer<u64>> {
+        vec![EndpointAnswer::sole(self.nonce(account, at).await)]
+    }
 
     /// What gas costs now: enough for the base fee to double. One endpoint's word, to be
     /// held against a cap.

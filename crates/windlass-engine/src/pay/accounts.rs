@@ -36,6 +36,8 @@ pub enum Blocked {
     },
     /// Transactions that were not sent from here are not final yet.
     ForeignTransactions(u64),
+    /// An endpoint counts more of its transactions than are stored here, which is not certain yet.
+    CountUnconfirmed(String),
     /// The endpoints serve another chain than the one that the vault is known on.
     OtherChain(String),
 }
@@ -69,7 +71,7 @@ impl AccountStatus {
                     "account {account} has {count} transactions that were not sent from here and are not final"
                 )
             }
-            Blocked::OtherChain(why) => why.clone(),
+            Blocked::OtherChain(why) | Blocked::CountUnconfirmed(why) => why.clone(),
             Blocked::ShortOfGas { .. } => match &self.gas {
                 Some(gas) => format!("account {account} {gas}: send it more"),
                 None => format!("account {account} cannot pay for gas: send it more of the chain's coin"),
@@ -112,10 +114,20 @@ impl Accounts {
         self.change(account, |status| status.is_ours = is_ours);
     }
 
-    /// The account sends, as far as its row says: only too little gas blocks it further.
+    /// The account sends, as far as its row says: only too little gas and a count of its transactions
+    /// that is not certain block it further.
     pub(super) fn unblock(&self, account: Address) {
         self.change(account, |status| {
-            if !matches!(status.blocked, Some(Blocked::ShortOfGas { .. })) {
+            if !matches!(status.blocked, Some(Blocked::ShortOfGas { .. } | Blocked::CountUnconfirmed(_))) {
+                status.blocked = None;
+            }
+        });
+    }
+
+    /// The chain has no more transactions of the account than are stored here.
+    pub(super) fn count_confirmed(&self, account: Address) {
+        self.change(account, |status| {
+            if matches!(status.blocked, Some(Blocked::CountUnconfirmed(_))) {
                 status.blocked = None;
             }
         });

@@ -9,7 +9,7 @@ use windlass_core::payout::vault::answer::{self, VaultAnswerError, VaultRecord};
 use windlass_core::payout::vault::calldata::{self, MAX_BATCH, VaultPayout};
 use windlass_core::payout::vault::event::{VaultEvent, filter_of};
 use windlass_core::range::BlockRange;
-use windlass_core::reader::{BlockTag, LogSpan};
+use windlass_core::reader::{BlockTag, EndpointAnswer, LogSpan};
 
 use super::error::PayError;
 use super::payer::Payer;
@@ -45,28 +45,56 @@ impl Payer {
     pub(super) async fn records(&self, ids: &[B256], at: BlockTag) -> Result<Vec<VaultRecord>, PayError> {
         let mut records = Vec::with_capacity(ids.len());
         for ids in ids.chunks(MAX_BATCH) {
-            let told = self.ask(calldata::request_states(ids), at).await?;
-            records.extend(answer::request_states(ids.len(), &told)?);
+            let read = |told: &Bytes| answer::request_states(ids.len(), told);
+            records.extend(self.ask(calldata::request_states(ids), at, read).await?);
         }
         Ok(records)
     }
 
+    /// What every endpoint that answers says of requests at a block; `None` where they do not say
+    /// the same. That a request was not paid is not believed on the word of one of them.
+    pub(super) async fn agreed_records(
+        &self,
+        ids: &[B256],
+        at: BlockTag,
+    ) -> Result<Option<Vec<VaultRecord>>, PayError> {
+        let mut records = Vec::with_capacity(ids.len());
+        for ids in ids.chunks(MAX_BATCH) {
+            let call = self.call_of(calldata::request_states(ids));
+            let (mut told, mut refused): (Vec<Vec<VaultRecord>>, _) = (Vec::new(), None);
+            for EndpointAnswer { answer, .. } in self.chain.call_from_each(&call, at).await {
+                let read = |told: &Bytes| answer::request_states(ids.len(), told);
+                match answer.map_err(PayError::from).and_then(|outcome| read_outcome(outcome, read)) {
+                    Ok(found) => told.push(found),
+                    Err(error) => refused = Some(error),
+                }
+            }
+            match (told.pop(), refused) {
+                (Some(first), _) if told.iter().all(|other| *other == first) => records.extend(first),
+                (Some(_), _) => return Ok(None),
+                (None, Some(error)) => return Err(error),
+                (None, None) => return Ok(None),
+            }
+        }
+        Ok(Some(records))
+    }
+
     /// Whose approval the vault wants, if it wants any.
     pub(super) async fn approval_terms(&self) -> Result<Option<ApprovalTerms>, PayError> {
-        let told = self.ask(calldata::approval_required(), BlockTag::Latest).await?;
-        if !answer::approval_required(&told)? {
+        let latest = BlockTag::Latest;
+        let read = |told: &Bytes| answer::approval_required(told);
+        if !self.ask(calldata::approval_required(), latest, read).await? {
             return Ok(None);
         }
-        let told = self.ask(calldata::risk_signer(), BlockTag::Latest).await?;
-        let signer = answer::risk_signer(&told)?;
-        let told = self.ask(calldata::approval_nonce(), BlockTag::Latest).await?;
-        Ok(Some(ApprovalTerms { signer, nonce: answer::approval_nonce(&told)? }))
+        let signer = self.ask(calldata::risk_signer(), latest, |told| answer::risk_signer(told)).await?;
+        let nonce = self.ask(calldata::approval_nonce(), latest, |told| answer::approval_nonce(told)).await?;
+        Ok(Some(ApprovalTerms { signer, nonce }))
     }
 
     /// The vault's first block.
     pub(super) async fn deployed_at(&self) -> Result<u64, PayError> {
-        let told = self.ask(calldata::deployed_at_block(), BlockTag::Latest).await?;
-        Ok(answer::deployed_at_block(&told)?)
+        let read = |told: &Bytes| answer::deployed_at_block(told);
+        self.ask(calldata::deployed_at_block(), BlockTag::Latest, read).await
     }
 
     /// Where the vault paid a payout, as asked, by its event in the block that it names.
@@ -109,8 +137,9 @@ impl Payer {
                 None => return Ok(Err(TOKEN_WITHOUT_BALANCE)),
             }
         };
-        let told = self.ask(calldata::remaining_today(token), BlockTag::Latest).await?;
-        Ok(Ok(Payable { balance, left_today: answer::remaining_today(&told)? }))
+        let read = |told: &Bytes| answer::remaining_today(told);
+        let left_today = self.ask(calldata::remaining_today(token), BlockTag::Latest, read).await?;
+        Ok(Ok(Payable { balance, left_today }))
     }
 
     /// What the vault holds of a token; nothing where the token's contract does not tell.
@@ -132,13 +161,42 @@ impl Payer {
         }
     }
 
-    async fn ask(&self, data: Bytes, at: BlockTag) -> Result<Bytes, PayError> {
-        let call = Call { from: Address::ZERO, to: Some(self.options.vault.address), data };
-        match self.chain.call(&call, at).await? {
-            CallOutcome::Returned(told) => Ok(told),
-            CallOutcome::Reverted { message, .. } => {
-                Err(VaultAnswerError::Unreadable { what: "answer", reason: message }.into())
+    fn call_of(&self, data: Bytes) -> Call {
+        Call { from: Address::ZERO, to: Some(self.options.vault.address), data }
+    }
+
+    /// Asks the vault. Where an answer cannot be read the other endpoints are asked as well: a
+    /// single one that tells nonsense holds nothing up.
+    async fn ask<T>(
+        &self,
+        data: Bytes,
+        at: BlockTag,
+        read: impl Fn(&Bytes) -> Result<T, VaultAnswerError>,
+    ) -> Result<T, PayError> {
+        let call = self.call_of(data);
+        let error = match read_outcome(self.chain.call(&call, at).await?, &read) {
+            Err(error) => error,
+            told => return told,
+        };
+        for EndpointAnswer { endpoint, answer } in self.chain.call_from_each(&call, at).await {
+            if let Ok(told) = answer.map_err(PayError::from).and_then(|told| read_outcome(told, &read)) {
+                tracing::warn!(%error, endpoint, "another endpoint's answer is used");
+                return Ok(told);
             }
+        }
+        Err(error)
+    }
+}
+
+/// Reads how a question to the vault ended.
+fn read_outcome<T>(
+    outcome: CallOutcome,
+    read: impl Fn(&Bytes) -> Result<T, VaultAnswerError>,
+) -> Result<T, PayError> {
+    match outcome {
+        CallOutcome::Returned(told) => Ok(read(&told)?),
+        CallOutcome::Reverted { message, .. } => {
+            Err(VaultAnswerError::Unreadable { what: "answer", reason: message }.into())
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::claim::{Candidates, Changes};
 use crate::error::Outcome;
 use crate::floor::Floors;
 use crate::lane::Lane;
-use crate::row::{damaged, get};
+use crate::row::get;
 use crate::tx::Tx;
 
 /// A job as a claim reads it.
@@ -85,20 +85,20 @@ async fn claim_rest(tx: &Tx, rest: &Rest<'_>) -> Outcome<Vec<ClaimedJob>> {
     Ok(claimed)
 }
 
-/// The first jobs of each lane, lane by lane. The limit says nothing new; it keeps
-/// the planner from joining with the whole table.
+/// The first jobs of each lane that are there, lane by lane. The limit also keeps the planner
+/// from joining with the whole table.
 async fn first_jobs(tx: &Tx, lanes: &[Lane], max_per_lane: u32) -> Outcome<Vec<Open>> {
     let ids: Vec<i64> = lanes.iter().map(|lane| lane.id).collect();
     let heads: Vec<i64> = lanes.iter().map(Lane::head).collect();
-    let ends: Vec<i64> = lanes.iter().map(|lane| lane.run_end(max_per_lane)).collect();
+    let tails: Vec<i64> = lanes.iter().map(|lane| lane.tail_seq).collect();
     let rows = tx
         .query(
             "SELECT id, seq, payload, not_before_ms
-             FROM unnest($1::BIGINT[], $2::BIGINT[], $3::BIGINT[]) WITH ORDINALITY AS run (id, head, last, place),
-                 LATERAL (SELECT * FROM job WHERE lane_id = id AND seq BETWEEN head AND last
-                          ORDER BY seq LIMIT last - head + 1) AS first_jobs
+             FROM unnest($1::BIGINT[], $2::BIGINT[], $3::BIGINT[]) WITH ORDINALITY AS run (id, head, tail, place),
+                 LATERAL (SELECT * FROM job WHERE lane_id = id AND seq BETWEEN head AND tail
+                          ORDER BY seq LIMIT $4) AS first_jobs
              ORDER BY place, seq",
-            &[&ids, &heads, &ends],
+            &[&ids, &heads, &tails, &i64::from(max_per_lane)],
         )
         .await?;
     let read = |row| {
@@ -112,7 +112,8 @@ async fn first_jobs(tx: &Tx, lanes: &[Lane], max_per_lane: u32) -> Outcome<Vec<O
     rows.iter().map(read).collect()
 }
 
-/// Takes as much of a lane's run as may start now and has room.
+/// Takes as much of a lane's run as may start now and has room. A lane that has lost jobs goes on
+/// behind them, and one that has none left is forgotten.
 fn take_run(
     changes: &mut Changes,
     claimed: &mut Vec<ClaimedJob>,
@@ -124,15 +125,27 @@ fn take_run(
     if room == 0 {
         return Ok(());
     }
+    let lost = || tracing::warn!(lane.queue, lane.key, "a lane has lost jobs: their rows were deleted");
     let Some(head) = run.first() else {
-        return Err(damaged(format!("lane {} has lost its jobs", lane.id)));
+        lost();
+        changes.forget(&lane);
+        return Ok(());
+    };
+    let lane = if head.seq == lane.head() {
+        lane
+    } else {
+        lost();
+        changes.pass_lost(lane, head.seq - 1)
     };
     let is_due = |job: &Open| job.not_before.is_none_or(|instant| instant <= lane.now);
     if let Some(instant) = head.not_before.filter(|_| !is_due(head)) {
         changes.delay(&lane, instant);
         return Ok(());
     }
-    let due: Vec<Open> = run.into_iter().take(room).take_while(is_due).collect();
+    // A run has no gap: behind one, the next claim goes on.
+    let in_order = |(job, seq): &(Open, i64)| job.seq == *seq && is_due(job);
+    let run = run.into_iter().zip(lane.head()..).take(room);
+    let due: Vec<Open> = run.take_while(in_order).map(|(job, _)| job).collect();
     let last = due.last().map_or(lane.done_seq, |job| job.seq);
     let taken = changes.take(lane, last);
     for job in due {

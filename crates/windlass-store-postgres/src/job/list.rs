@@ -6,7 +6,7 @@ use windlass_core::open_job::OpenJob;
 use windlass_core::time::Timestamp;
 
 use crate::error::Outcome;
-use crate::row::{get, name, optional_name, timestamp, unsigned};
+use crate::row::{get, name, optional_name, saturated, timestamp, unsigned};
 use crate::tx::Tx;
 
 /// Begins a query whose rows [`open_row`] takes; `$1` is the caller's clock.
@@ -48,8 +48,23 @@ pub(super) async fn page(tx: &Tx, filter: &JobFilter) -> Outcome<Vec<JobRow>> {
         "WHERE (lane_id, seq) > ($2, $3) AND ($4::TEXT IS NULL OR queue = $4)
          ORDER BY lane_id, seq LIMIT $5"
     );
-    let rows = tx.query(sql, &[&tx.now_ms, &after.lane, &after.seq, &queue, &limit]).await?;
-    rows.iter().map(open_row).collect()
+    let (mut jobs, mut after) = (Vec::new(), after);
+    // A page is full whatever cannot be read, so that a short one is the last one.
+    loop {
+        let room = limit - jobs.len() as i64;
+        let rows = tx.query(sql, &[&tx.now_ms, &after.lane, &after.seq, &queue, &room]).await?;
+        for row in &rows {
+            match open_row(row) {
+                Ok(job) => jobs.push(job),
+                Err(error) => tracing::debug!(%error, "a job cannot be read; it is left out"),
+            }
+        }
+        let Some(last) = rows.last().filter(|_| rows.len() as i64 == room) else { return Ok(jobs) };
+        after = JobId { lane: get(last, 0)?, seq: get(last, 1)? };
+        if jobs.len() as i64 == limit {
+            return Ok(jobs);
+        }
+    }
 }
 
 /// One job, open or dead.
@@ -71,7 +86,7 @@ fn open_row(row: &Row) -> Outcome<JobRow> {
         held_seq: get(row, 5)?,
         owner: optional_name(row, 6)?,
         available_at: timestamp(row, 7)?,
-        attempts: unsigned(row, 8)?,
+        attempts: saturated(row, 8)?,
         last_error: get(row, 9)?,
         enqueued_at: timestamp(row, 10)?,
         not_before: get::<Option<i64>>(row, 11)?.map(Timestamp::from_ms),
@@ -86,7 +101,7 @@ fn dead_row(row: &Row) -> Outcome<JobRow> {
         queue: name(row, 2)?,
         key: name(row, 3)?,
         state: JobState::Dead,
-        attempts: unsigned(row, 4)?,
+        attempts: saturated(row, 4)?,
         error: get(row, 5)?,
         owner: None,
         at: timestamp(row, 6)?,

@@ -26,18 +26,19 @@ pub(super) struct Taken {
 /// Locks lanes and takes them all, or none: not when one of them is out of the
 /// ordinary, when the floor `$5` proves nothing, or when jobs came after the
 /// statement's view of the table, which the lock on their lane does not wait for.
+/// Lanes whose numbers cannot be right (from [`crate::lane::MAX_NUMBER`] on) are left out.
 /// `$3` lanes of up to `$4` jobs are wanted, and at least `$10` must be found.
 const TAKE: &str = "
     WITH clock AS MATERIALIZED (SELECT windlass_now($1) AS now_ms),
     locked AS MATERIALIZED (
         SELECT id, done_seq, LEAST(tail_seq, done_seq + $4) AS last_seq, attempts, available_at_ms
         FROM lane
-        WHERE queue = $2 AND tail_seq > done_seq
+        WHERE queue = $2 AND tail_seq > done_seq AND GREATEST(done_seq, epoch) < 4611686018427387904
             AND available_at_ms BETWEEN $5 AND (SELECT now_ms FROM clock)
         ORDER BY available_at_ms, id LIMIT $3 FOR UPDATE SKIP LOCKED),
     run AS MATERIALIZED (
         SELECT id, last_seq, available_at_ms, payloads,
-            attempts < $8 AND count = last_seq - done_seq AND COALESCE(latest_ms <= now_ms, true) AS is_ordinary
+            attempts >= 0 AND attempts < $8 AND count = last_seq - done_seq AND COALESCE(latest_ms <= now_ms, true) AS is_ordinary
         FROM clock, locked, LATERAL (
             SELECT array_agg(payload) AS payloads, count(*) AS count, max(not_before_ms) AS latest_ms
             FROM (SELECT payload, not_before_ms FROM job
@@ -85,9 +86,10 @@ async fn run(tx: &Tx, floors: &Floors, claim: &JobClaim, per_lane: u32) -> Outco
             ],
         )
         .await?;
-    let mut lanes = rows.into_iter().map(TakenLane::read).collect::<Outcome<Vec<_>>>()?;
+    let found = rows.len();
+    let mut lanes: Vec<TakenLane> = rows.into_iter().filter_map(TakenLane::read_or_leave).collect();
     lanes.sort_unstable_by_key(|lane| (lane.was_available_at, lane.id));
-    let found_all = is_whole && lanes.len() < wanted as usize;
+    let found_all = is_whole && found < wanted as usize;
     if let Some(first) = lanes.first().filter(|_| is_whole) {
         floors.set(queue, Some((first.was_available_at, first.now)));
     }
@@ -116,6 +118,11 @@ struct TakenLane {
 }
 
 impl TakenLane {
+    /// One whose row cannot be read holds up no other: it is left to its lease, and then set aside.
+    fn read_or_leave(row: Row) -> Option<Self> {
+        Self::read(row).inspect_err(|error| tracing::warn!(%error, "a lane cannot be read")).ok()
+    }
+
     fn read(row: Row) -> Outcome<Self> {
         Ok(Self {
             id: get(&row, 0)?,

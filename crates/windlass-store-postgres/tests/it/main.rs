@@ -12,6 +12,7 @@ mod postgres_index;
 mod postgres_instances;
 mod postgres_lock;
 mod postgres_lost;
+mod postgres_lost_jobs;
 mod postgres_mark;
 mod postgres_migrate;
 mod postgres_payout;

@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout)]
 
 mod instances;
+mod lost_jobs;
 mod payouts;
 mod processes;
 mod sqlite_file;

@@ -156,6 +156,14 @@ impl<C: TransactionChain> TransactionChain for Metered<C> {
         self.counted("nonce", self.inner.nonce(account, at)).await
     }
 
+    async fn call_from_each(&self, call: &Call, at: BlockTag) -> Vec<EndpointAnswer<CallOutcome>> {
+        self.timed("call", self.inner.call_from_each(call, at)).await
+    }
+
+    async fn nonce_from_each(&self, account: Address, at: NonceTag) -> Vec<EndpointAnswer<u64>> {
+        self.timed("nonce", self.inner.nonce_from_each(account, at)).await
+    }
+
     async fn gas_fees(&self) -> Result<GasFees, ChainError> {
         self.counted("gas_fees", self.inner.gas_fees()).await
     }

@@ -111,13 +111,24 @@ impl Paying {
         self.endpoints.check_chain().await?;
         let vault = self.options.vault.address;
         let call = Call { from: vault, to: Some(vault), data: calldata::deployed_at_block() };
-        let told = match self.chain.call(&call, BlockTag::Latest).await? {
+        let read = |outcome: CallOutcome| match outcome {
             CallOutcome::Returned(told) => {
                 answer::deployed_at_block(&told).map_err(|error| error.to_string())
             }
             CallOutcome::Reverted { message, .. } => Err(format!("it does not answer as one: {message}")),
         };
-        told.map_err(|reason| self.no_vault(&reason))?;
+        if let Err(reason) = read(self.chain.call(&call, BlockTag::Latest).await?) {
+            // One endpoint's word is not enough for that there is none.
+            let answers = self.chain.call_from_each(&call, BlockTag::Latest).await;
+            let having =
+                answers.into_iter().find(|one| one.answer.clone().is_ok_and(|told| read(told).is_ok()));
+            let Some(having) = having else { return Err(self.no_vault(&reason).into()) };
+            tracing::warn!(
+                endpoint = having.endpoint,
+                reason,
+                "an endpoint knows no vault, and another has it"
+            );
+        }
         for token in self.options.tokens.values() {
             self.check_decimals(token).await?;
         }

@@ -1,5 +1,5 @@
 //! What payouts ask: calls, accounts, receipts and fees, put to one endpoint after another;
-//! transactions, put to all.
+//! transactions, and what ends a payout or halts an account, put to all.
 
 use async_trait::async_trait;
 use futures_util::future::join_all;
@@ -8,7 +8,7 @@ use windlass_core::payout::fees::GasFees;
 use windlass_core::payout::submit::{
     Call, CallOutcome, GasEstimate, NonceTag, SendAnswer, TransactionChain, TransactionReceipt,
 };
-use windlass_core::reader::{BlockTag, ChainError};
+use windlass_core::reader::{BlockTag, ChainError, EndpointAnswer};
 
 use super::EvmPool;
 use super::member::Source;
@@ -34,6 +34,14 @@ impl TransactionChain for EvmPool {
 
     async fn nonce(&self, account: Address, at: NonceTag) -> Result<u64, ChainError> {
         self.inner.ask(&AskNonce { account, at }).await
+    }
+
+    async fn call_from_each(&self, call: &Call, at: BlockTag) -> Vec<EndpointAnswer<CallOutcome>> {
+        self.inner.ask_each(&AskCall { call, at }).await
+    }
+
+    async fn nonce_from_each(&self, account: Address, at: NonceTag) -> Vec<EndpointAnswer<u64>> {
+        self.inner.ask_each(&AskNonce { account, at }).await
     }
 
     async fn gas_fees(&self) -> Result<GasFees, ChainError> {

@@ -3,6 +3,7 @@
 //! An account's nonces are given out by who holds its lease, in the commit that stores
 //! the signed bytes. What is sent is read back from there.
 
+mod ahead;
 mod blocked;
 mod check;
 mod group;
@@ -80,6 +81,8 @@ pub struct Submitter {
     payer: Arc<Payer>,
     signer: Arc<dyn Signer>,
     lease: Option<Lease>,
+    /// Since when every endpoint counts more transactions than are stored here.
+    ahead_since: Option<Timestamp>,
 }
 
 /// A payout that was taken up, and the right to finish its job.
@@ -97,7 +100,7 @@ struct Unusable {
 impl Submitter {
     /// The loop of an account.
     pub fn new(payer: Arc<Payer>, signer: Arc<dyn Signer>) -> Self {
-        Self { payer, signer, lease: None }
+        Self { payer, signer, lease: None, ahead_since: None }
     }
 
     /// Steps until told to stop, then gives the account back.
@@ -155,15 +158,15 @@ impl Submitter {
             return self.show_blocked(&lease, Submitted::Halted).await;
         }
         accounts.unblock(account);
-        if accounts.get(account).blocked.is_some() {
+        if matches!(accounts.get(account).blocked, Some(Blocked::ShortOfGas { .. })) {
             return self.show_blocked(&lease, Submitted::ShortOfGas).await;
         }
         let used = self.payer.chain.nonce(row.address, NonceTag::Block(BlockTag::Latest)).await?;
         if used > row.next_nonce {
-            // Another chain's count says nothing of this account.
-            self.payer.check_chain().await?;
-            return self.halt(&lease, &row, used).await;
+            return self.confirm_ahead(&lease, &row).await;
         }
+        self.ahead_since = None;
+        accounts.count_confirmed(account);
         let room = self.payer.options.max_open.saturating_sub(row.next_nonce - used);
         if room == 0 {
             return Ok(Submitted::Full);

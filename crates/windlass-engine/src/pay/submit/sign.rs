@@ -4,6 +4,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 use windlass_core::chain::{B256, Bytes};
 use windlass_core::commit::Write;
+use windlass_core::error::StoreError;
 use windlass_core::job::NewJob;
 use windlass_core::lease::Lease;
 use windlass_core::payout::day::UtcDay;
@@ -12,7 +13,9 @@ use windlass_core::payout::gas::{GasBalance, GasLevel};
 use windlass_core::payout::ledger::{
     Attempt, Intent, IntentId, IntentState, OpenTotalLimit, PayWrite, SignerRow,
 };
+use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::state::PayoutState;
+use windlass_core::payout::store::Payouts;
 use windlass_core::payout::submit::GasEstimate;
 use windlass_core::payout::transaction::Transaction;
 use windlass_core::payout::vault::refusal::VaultRefusal;
@@ -48,7 +51,10 @@ impl Submitter {
         let signed = self.sign(row, &drafts, fees).await?;
         let sent: Vec<IntentId> = signed.iter().map(|(intent, _)| intent.id).collect();
         let payouts = drafts.iter().map(|draft| draft.items.len()).sum();
-        self.commit(lease, row, checked, drafts, signed).await?;
+        if let Err(error) = self.commit(lease, row, checked, &drafts, signed).await {
+            self.hold_claimed(lease, &drafts, &error).await?;
+            return Err(error);
+        }
         self.send_stored(&sent).await?;
         Ok((sent.len(), payouts))
     }
@@ -223,7 +229,7 @@ impl Submitter {
         lease: &Lease,
         row: &SignerRow,
         mut checked: Checked,
-        drafts: Vec<Draft>,
+        drafts: &[Draft],
         signed: Vec<(Intent, Attempt)>,
     ) -> Result<(), PayError> {
         let payer = &self.payer;
@@ -268,6 +274,44 @@ impl Submitter {
         commit.writes.extend(limits.map(|limit| Write::Pay(PayWrite::OpenTotalLimit(limit))));
         let commit = tickets.into_iter().fold(commit, |commit, ticket| commit.under_job(ticket));
         counted::commit(&payer.ledger, commit.under_lease(lease)).await?;
+        Ok(())
+    }
+}
+
+impl Submitter {
+    /// A commit was refused. Payouts that a live transaction of the database claims to pay, which their
+    /// own rows do not name, are held with that reason; the others are signed without them.
+    async fn hold_claimed(&self, lease: &Lease, drafts: &[Draft], error: &PayError) -> Result<(), PayError> {
+        if !matches!(error, PayError::Store(StoreError::Stale(_))) {
+            return Ok(());
+        }
+        let taken: Vec<&Taken> =
+            drafts.iter().flat_map(|draft| &draft.items).map(|item| &item.taken).collect();
+        let ids: Vec<PayoutId> = taken.iter().map(|taken| taken.payout.id).collect();
+        // Whether they are authentic does not matter: they stand in the way.
+        let intents = self.payer.store.intents_of_payouts(&ids).await?;
+        let now = self.payer.store.now().await?;
+        let mut page = self.payer.page();
+        let mut tickets = Vec::new();
+        for taken in taken {
+            let id = taken.payout.id;
+            let is_in_the_way = |intent: &&Intent| intent.state.is_live() && intent.payouts.contains(&id);
+            if let Some(intent) = intents.iter().find(is_in_the_way) {
+                let reason = format!(
+                    "the database says that transaction {} pays it, and the payout's own row does not: remove \
+                     its row of `intent_payout` with that transaction",
+                    intent.id
+                );
+                tracing::error!(payout = %id, "{reason}");
+                self.settle(&mut page, taken, &Fate::wait(reason), now)?;
+                tickets.push(taken.ticket);
+            }
+        }
+        if tickets.is_empty() {
+            return Ok(());
+        }
+        let commit = tickets.into_iter().fold(page.into_commit(), |commit, ticket| commit.under_job(ticket));
+        counted::commit(&self.payer.ledger, commit.under_lease(lease)).await?;
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use windlass_core::payout::store::Payouts;
 use windlass_core::payout::submit::{Call, CallOutcome, NonceTag, TransactionReceipt};
 use windlass_core::payout::vault::answer::{VaultRecord, VaultStatus};
 use windlass_core::payout::vault::refusal::VaultRefusal;
-use windlass_core::reader::BlockTag;
+use windlass_core::reader::{BlockTag, EndpointAnswer};
 
 use super::bump::Reception;
 use super::decide::{Evidence, decide};
@@ -65,18 +65,24 @@ impl Payer {
                 let records = if is_deep { self.records_of(sight, payouts).await? } else { Vec::new() };
                 return Ok((Evidence::Mined { inclusion, records }, summary));
             }
-            // That it was reverted is one node's word. Its nonce being used up is what makes
-            // sure that no form of it can still be mined.
-            let is_final = receipt.block.number <= sight.last_final && self.is_used_up(sight, intent).await;
-            let records = if is_final { self.records_of(sight, payouts).await? } else { Vec::new() };
+            // That it was reverted is one node's word. Its nonce being used up, as all endpoints say
+            // that answer, is what makes sure that no form of it can still be mined.
+            let is_old = receipt.block.number <= sight.last_final;
+            let is_used_up = if is_old { self.is_used_up(sight, intent).await } else { None };
+            if is_used_up == Some(false) {
+                // One endpoint at least knows better: the receipt is a lie.
+                continue;
+            }
+            let is_final = is_used_up == Some(true);
+            let records = if is_final { self.agreed_of(sight, payouts).await? } else { Vec::new() };
             let found = self.found(sight, payouts, &records).await?;
             let why = if is_final { self.revert_of(intent, receipt.block.number).await } else { None };
             return Ok((Evidence::Reverted { inclusion, records, found, why }, summary));
         }
-        if !self.is_used_up(sight, intent).await {
+        if self.is_used_up(sight, intent).await != Some(true) {
             return Ok((self.missing(sight, intent, false).await?, None));
         }
-        let records = self.records_of(sight, payouts).await?;
+        let records = self.agreed_of(sight, payouts).await?;
         let found = self.found(sight, payouts, &records).await?;
         Ok((Evidence::NonceUsed { records, found }, None))
     }
@@ -112,17 +118,36 @@ impl Payer {
         Ok(Evidence::Missing { is_gone, is_next })
     }
 
-    /// Whether its nonce is used up in a final block. A node that keeps no state of that
-    /// block cannot tell, and then it is not.
-    async fn is_used_up(&self, sight: &Sight, intent: &Intent) -> bool {
+    /// Whether its nonce is used up in a final block: every endpoint that answers has to say so. A
+    /// node that keeps no state of that block cannot tell; `None` where none can.
+    async fn is_used_up(&self, sight: &Sight, intent: &Intent) -> Option<bool> {
         let last_final = NonceTag::Block(BlockTag::Number(sight.last_final));
-        match self.chain.nonce(intent.id.signer, last_final).await {
-            Ok(used) => used > intent.id.nonce,
-            Err(error) => {
-                tracing::debug!(intent = %intent.id, %error, "whether its nonce is used up cannot be told");
-                false
+        let mut is_used_up = None;
+        for EndpointAnswer { endpoint, answer } in
+            self.chain.nonce_from_each(intent.id.signer, last_final).await
+        {
+            match answer {
+                Ok(used) => is_used_up = Some(is_used_up.unwrap_or(true) && used > intent.id.nonce),
+                Err(error) => {
+                    tracing::debug!(intent = %intent.id, endpoint, %error, "whether its nonce is used up cannot be told");
+                }
             }
         }
+        is_used_up
+    }
+
+    /// The vault's word on payouts that may end unpaid: what all endpoints say that answer. Nothing
+    /// where they do not say the same, and then nothing ends.
+    async fn agreed_of(&self, sight: &Sight, payouts: &[Payout]) -> Result<Vec<VaultRecord>, PayError> {
+        let ids: Vec<B256> = payouts.iter().map(|payout| payout.request.request_id()).collect();
+        let agreed = self.agreed_records(&ids, BlockTag::Number(sight.latest.number)).await?;
+        if agreed.is_none() {
+            tracing::warn!(
+                payouts = ids.len(),
+                "the endpoints do not agree whether the vault has paid; nothing ends until they do"
+            );
+        }
+        Ok(agreed.unwrap_or_default())
     }
 
     /// What the vault says of payouts, at the newest block by its number: a node that has not

@@ -18,6 +18,7 @@ on_both_stores!(
     a_forged_payout_at_its_end_is_reported_in_one_check,
     more_payouts_than_a_check_reads_are_read_in_the_next,
     which_transaction_is_live_gains_nothing,
+    a_mark_beside_the_transaction_of_another_payout_holds_one_payout_alone,
     the_order_of_a_batch_is_the_transactions,
 );
 
@@ -176,6 +177,35 @@ async fn which_transaction_is_live_gains_nothing(kind: Kind) {
     assert_eq!(case.world.payout(ids[0]).await.state, PayoutState::Confirmed, "it is not lost");
     assert_eq!(case.world.payout(ids[1]).await.state, PayoutState::Failed);
     assert_eq!(case.paid().await, 2);
+}
+
+/// A payout that is said to be paid by the transaction of another one waits, and says so. Those that are
+/// signed in the same commit do not.
+async fn a_mark_beside_the_transaction_of_another_payout_holds_one_payout_alone(kind: Kind) {
+    let mut case = Break::new(kind, |_| {}).await;
+    let first = case.world.approved("invoice-1", 5).await;
+    case.rounds(25).await;
+    assert_eq!(case.world.payout(first).await.state, PayoutState::Confirmed);
+    let (marked, other) =
+        (case.world.approved("invoice-2", 5).await, case.world.approved("invoice-3", 5).await);
+    let yes = if kind == Kind::Sqlite { "1" } else { "TRUE" };
+    let insert = format!(
+        "INSERT INTO intent_payout (chain_id, signer, nonce, place, payout_id, is_live) SELECT chain_id, signer, \
+         nonce, 9, '{marked}', {yes} FROM intent_payout WHERE payout_id = '{first}'"
+    );
+    assert_eq!(case.sql(&[&insert]).await, 1);
+    case.rounds(25).await;
+    assert_eq!(case.world.payout(other).await.state, PayoutState::Confirmed);
+    let held = case.world.payout(marked).await;
+    assert_eq!(held.state, PayoutState::Approved);
+    let reason = held.hold.expect("a reason").reason;
+    assert!(reason.contains("`intent_payout`"), "{reason}");
+    assert!(case.check().await.contains(&("intent", ForgeryKind::Altered)), "it is reported");
+    case.sql(&[&format!("DELETE FROM intent_payout WHERE payout_id = '{marked}'")]).await;
+    case.world.clock.advance_ms(60_000);
+    case.rounds(25).await;
+    assert_eq!(case.world.payout(marked).await.state, PayoutState::Confirmed);
+    assert_eq!((case.paid().await, case.check().await), (3, BTreeSet::new()));
 }
 
 /// In which order a transaction pays is part of its code.

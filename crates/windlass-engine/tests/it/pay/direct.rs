@@ -57,7 +57,21 @@ pub(crate) struct Direct {
     pub(crate) tricks: Arc<Mutex<Tricks>>,
 }
 
+/// The name of an endpoint that tells the truth beside one that does not.
+const HONEST: &str = "honest";
+
 impl Direct {
+    /// An endpoint that tells everything as it is, if there is one besides.
+    fn honest_beside(&self) -> Option<Self> {
+        self.tricks.lock().expect("whole").is_honest_beside.then(|| Self {
+            chain: self.chain.clone(),
+            hook: Arc::new(Calm),
+            store: self.store.clone(),
+            sent: self.sent.clone(),
+            tricks: Arc::default(),
+        })
+    }
+
     fn ask(&self, method: &str, params: Value) -> Result<Value, RpcError> {
         let raw = to_raw_value(&params).expect("json");
         let answer = self.chain.call(method, Some(&raw))?;
@@ -242,6 +256,10 @@ impl ChainReader for Direct {
 impl TransactionChain for Direct {
     async fn call(&self, call: &Call, at: BlockTag) -> Result<CallOutcome, ChainError> {
         self.hook.before("call").await?;
+        let lie = self.tricks.lock().expect("whole").calls.get(&call.data).cloned();
+        if let Some(lie) = lie {
+            return Ok(CallOutcome::Returned(lie));
+        }
         let at = self.seen_from(self.newest(), at)?;
         let answer = self.ask("eth_call", json!([request(call), tag(at)]));
         self.hook.after("call").await?;
@@ -327,6 +345,23 @@ impl TransactionChain for Direct {
         let value = self.told("eth_getTransactionCount", json!([account, at]))?;
         self.hook.after("nonce").await?;
         Ok(number(&value))
+    }
+
+    async fn call_from_each(&self, call: &Call, at: BlockTag) -> Vec<EndpointAnswer<CallOutcome>> {
+        let mut answers = vec![EndpointAnswer::sole(self.call(call, at).await)];
+        if let Some(honest) = self.honest_beside() {
+            answers.push(EndpointAnswer { endpoint: HONEST.to_owned(), answer: honest.call(call, at).await });
+        }
+        answers
+    }
+
+    async fn nonce_from_each(&self, account: Address, at: NonceTag) -> Vec<EndpointAnswer<u64>> {
+        let mut answers = vec![EndpointAnswer::sole(self.nonce(account, at).await)];
+        if let Some(honest) = self.honest_beside() {
+            let answer = honest.nonce(account, at).await;
+            answers.push(EndpointAnswer { endpoint: HONEST.to_owned(), answer });
+        }
+        answers
     }
 
     async fn gas_fees(&self) -> Result<GasFees, ChainError> {

@@ -4,17 +4,19 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use alloy_primitives::{Address, B256, U256};
+use alloy_primitives::{Address, B256, Bytes, U256};
 use async_trait::async_trait;
 use windlass_core::payout::ledger::{IntentId, IntentState};
 use windlass_core::payout::state::PayoutState;
-use windlass_core::reader::{ChainError, ChainErrorKind};
+use windlass_core::payout::submit::{Call, CallOutcome, TransactionChain};
+use windlass_core::payout::vault::calldata;
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind};
 use windlass_devnet::chain::ReorgOptions;
 use windlass_engine::pay::submit::Submitted;
 
 use super::direct::{Calm, ChainHook};
 use super::tricks::Lag;
-use super::world::{Process, World, mintCall};
+use super::world::{FINALITY, Process, World, mintCall};
 use crate::database::Kind;
 
 /// Fails every call of some names.
@@ -278,4 +280,96 @@ async fn a_receipt_that_is_a_lie_decides_nothing() {
         assert_eq!(world.payout(id).await.state, PayoutState::Confirmed);
         world.agrees().await;
     }
+}
+
+/// One endpoint of two that counts too many transactions: nothing is halted, and the account goes on
+/// by itself.
+#[tokio::test]
+async fn one_endpoint_of_two_that_counts_too_many_transactions_halts_nothing() {
+    let world = World::new(Kind::Sqlite, |_| {}).await;
+    let mut process = world.process("one");
+    assert_eq!(process.submitters[0].step().await.expect("stepped"), Submitted::Idle);
+    let signer = account(&world, 1);
+    let id = world.approved("invoice-1", 25).await;
+    {
+        let mut tricks = world.tricks.lock().expect("whole");
+        tricks.nonces.insert(signer, world.chain.nonce(signer) + 3);
+        tricks.is_honest_beside = true;
+    }
+    for _ in 0..3 {
+        assert_eq!(process.submitters[0].step().await.expect("stepped"), Submitted::NotYet);
+        world.clock.advance_ms(3_000);
+    }
+    let held = world.payout(id).await.hold.expect("a reason");
+    assert!(held.reason.contains("do not agree how many transactions"), "{}", held.reason);
+    assert!(!world.is_logged("signer.halted").await && world.sent.lock().expect("whole").is_empty());
+    *world.tricks.lock().expect("whole") = Default::default();
+    world.clock.advance_ms(60_000);
+    world.drive(&mut process, 40).await;
+    assert_eq!(world.payout(id).await.state, PayoutState::Confirmed);
+    world.agrees().await;
+}
+
+/// The bytes with which the vault says now that it knows nothing of a payout.
+async fn unknown_record(world: &World, key: &str, amount: u64) -> (Bytes, Bytes) {
+    let data = calldata::request_states(&[world.request(key, amount).request_id()]);
+    let call = Call { from: Address::ZERO, to: Some(world.vault.address), data: data.clone() };
+    let answer = world.direct(Arc::new(Calm)).call(&call, BlockTag::Latest).await.expect("an answer");
+    let CallOutcome::Returned(told) = answer else { panic!("{answer:?}") };
+    (data, told)
+}
+
+/// A nonce, a final revert and a record of the vault, all told wrong by one endpoint of two: the
+/// payout does not end as FAILED, and cannot be tried again beside a payment.
+#[tokio::test]
+async fn one_endpoint_of_two_fails_no_payout_that_was_or_can_be_paid() {
+    for is_mined in [true, false] {
+        let mut world = World::new(Kind::Sqlite, |_| {}).await;
+        world.is_overseen = false;
+        let id = world.approved("invoice-1", 25).await;
+        let mut process = world.process("one");
+        let lie = unknown_record(&world, "invoice-1", 25).await;
+        process.submitters[0].step().await.expect("submitted");
+        let intent = world.payout(id).await.intent.expect("submitted");
+        let hash: B256 = world.store.attempts(intent).await.expect("read")[0].hash;
+        if !is_mined {
+            assert!(world.chain.drop_transaction(hash));
+        }
+        world.chain.mine_many(FINALITY + 2);
+        {
+            let mut tricks = world.tricks.lock().expect("whole");
+            tricks.calls.insert(lie.0, lie.1);
+            tricks.nonces.insert(intent.signer, intent.nonce + 1);
+            tricks.receipts.insert(hash, (1, false));
+            tricks.is_honest_beside = true;
+        }
+        for _ in 0..4 {
+            world.clock.advance_ms(5_000);
+            let _ = process.tracker.step().await;
+            world.chain.mine();
+            let payout = world.payout(id).await;
+            assert_eq!((payout.state, payout.intent), (PayoutState::Submitted, Some(intent)), "{is_mined}");
+        }
+        *world.tricks.lock().expect("whole") = Default::default();
+        world.drive(&mut process, 40).await;
+        assert_eq!(world.payout(id).await.state, PayoutState::Confirmed, "{is_mined}");
+        assert_eq!(world.payments().await.len(), 1, "{is_mined}");
+    }
+}
+
+/// An answer of the vault that cannot be read is one endpoint's: another one is asked.
+#[tokio::test]
+async fn an_answer_that_cannot_be_read_holds_nothing_up_beside_an_honest_endpoint() {
+    let world = World::new(Kind::Sqlite, |_| {}).await;
+    let mut process = world.process("one");
+    let id = world.approved("invoice-1", 25).await;
+    let (data, _) = unknown_record(&world, "invoice-1", 25).await;
+    {
+        let mut tricks = world.tricks.lock().expect("whole");
+        tricks.calls.insert(data, Bytes::from_static(&[1, 2, 3]));
+        tricks.is_honest_beside = true;
+    }
+    world.drive(&mut process, 40).await;
+    assert_eq!(world.payout(id).await.state, PayoutState::Confirmed);
+    world.agrees().await;
 }

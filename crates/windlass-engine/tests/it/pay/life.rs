@@ -146,6 +146,9 @@ async fn a_key_that_is_used_elsewhere_is_halted() {
     assert_eq!(process.submitters[0].step().await.expect("stepped"), Submitted::Idle);
     world.act(1, world.token, &super::world::mintCall { to: world.token, amount: U256::ONE });
     let id = world.approved("invoice-1", 25).await;
+    // Its block is not final: the endpoints are asked once more.
+    assert_eq!(process.submitters[0].step().await.expect("stepped"), Submitted::NotYet);
+    world.clock.advance_ms(3_000);
     assert_eq!(process.submitters[0].step().await.expect("stepped"), Submitted::Halted);
     assert_eq!(process.submitters[0].step().await.expect("stepped"), Submitted::Halted);
     assert_eq!(world.payout(id).await.state, PayoutState::Approved);

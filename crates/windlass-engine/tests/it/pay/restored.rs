@@ -75,6 +75,9 @@ async fn goes_on_once_resumed(world: &World) {
     let late = world.approved("late", 77).await;
     let mut process = world.process("three");
     world.clock.advance_ms(61_000);
+    // Where its blocks are not final, the endpoints are asked twice.
+    process.submitters[0].step().await.expect("stepped");
+    world.clock.advance_ms(3_000);
     assert_eq!(process.submitters[0].step().await.expect("stepped"), Submitted::Halted);
     assert_eq!(world.payout(late).await.state, PayoutState::Approved);
     let signer = world.chain.accounts()[1].address();
@@ -227,6 +230,8 @@ async fn an_account_is_resumed_behind_final_nonces_only() {
     let mint = super::world::mintCall { to: world.token, amount: alloy_primitives::U256::ONE };
     world.act(1, world.token, &mint);
     world.approved("invoice-1", 25).await;
+    assert_eq!(process.submitters[0].step().await.expect("stepped"), Submitted::NotYet);
+    world.clock.advance_ms(3_000);
     assert_eq!(process.submitters[0].step().await.expect("stepped"), Submitted::Halted);
     let signer = world.chain.accounts()[1].address();
     assert!(world.resume(signer).await.is_err(), "its block may go");

@@ -123,6 +123,8 @@ on_both_stores!(
     an_account_that_was_removed_is_not_begun_anew,
     the_known_blocks_of_the_chain_cannot_be_altered_removed_or_put_back,
     jobs_that_were_deleted_are_made_again,
+    a_job_or_a_lane_alone_that_was_deleted_holds_up_no_payout,
+    a_lane_that_was_altered_holds_up_no_other_payout,
     a_log_that_was_cut_or_altered_stops_everything,
 );
 
@@ -601,6 +603,43 @@ async fn jobs_that_were_deleted_are_made_again(kind: Kind) {
     }
     case.check().await;
     assert_eq!((jobs().await, case.paid().await), (0, 2));
+}
+
+/// Whatever is left of a lane and its job: the payout is taken up again, and others never wait.
+async fn a_job_or_a_lane_alone_that_was_deleted_holds_up_no_payout(kind: Kind) {
+    for deleted in ["job", "lane"] {
+        let mut case = Break::new(kind, |_| {}).await;
+        let delete = format!("DELETE FROM {deleted}");
+        let mut ids = vec![case.world.approved("invoice-1", 5).await];
+        assert!(case.sql(&[&delete]).await > 0, "{deleted}");
+        // Made again in a lane whose first job is gone.
+        case.check().await;
+        ids.push(case.world.approved("invoice-2", 5).await);
+        case.process.submitters[0].step().await.expect("signed");
+        for id in &ids {
+            assert_eq!(case.world.payout(*id).await.state, PayoutState::Submitted, "{deleted}");
+        }
+        case.sql(&[&delete]).await;
+        ids.push(case.world.approved("invoice-3", 5).await);
+        case.check().await;
+        case.world.clock.advance_ms(60_000);
+        case.rounds(20).await;
+        for id in ids {
+            assert_eq!(case.world.payout(id).await.state, PayoutState::Confirmed, "{deleted}");
+        }
+        assert_eq!(case.paid().await, 3, "{deleted}");
+    }
+}
+
+async fn a_lane_that_was_altered_holds_up_no_other_payout(kind: Kind) {
+    for altered in ["attempts = -7", "key = ''", "epoch = 9223372036854775807"] {
+        let mut case = Break::new(kind, |_| {}).await;
+        let first = case.world.approved("invoice-1", 5).await;
+        assert_eq!(case.sql(&[&format!("UPDATE lane SET {altered} WHERE key = '{first}'")]).await, 1);
+        let other = case.world.approved("invoice-2", 5).await;
+        case.rounds(20).await;
+        assert_eq!(case.world.payout(other).await.state, PayoutState::Confirmed, "{altered}");
+    }
 }
 
 async fn a_log_that_was_cut_or_altered_stops_everything(kind: Kind) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use alloy_primitives::{Address, B256};
+use alloy_primitives::{Address, B256, Bytes};
 use windlass_core::payout::submit::NonceTag;
 use windlass_core::reader::BlockTag;
 
@@ -18,6 +18,10 @@ pub(crate) struct Tricks {
     pub(crate) is_height_ignored: bool,
     /// Nonces of transactions that wait to be mined are said to be used up at every height.
     pub(crate) is_waiting_counted: bool,
+    /// What calls with these data are answered with, at whatever block.
+    pub(crate) calls: BTreeMap<Bytes, Bytes>,
+    /// Another endpoint tells the truth when each endpoint is asked.
+    pub(crate) is_honest_beside: bool,
     /// Every transaction is refused, in words that nobody listed.
     pub(crate) refuses_sends: bool,
     /// What other endpoints than this one say of the hash of every block, beside it.
