@@ -48,7 +48,9 @@ use super::head_file::HeadFile;
 pub const REFUSED_TOTAL: &str = "windlass_pay_refused_rows_total";
 
 /// So many refused rows are remembered, to be named and looked at again.
-const MAX_REFUSED: usize = 10_000;
+const MAX_REFUSED: usize = 100_000;
+/// So many of them are looked for in a check, to see whether they are gone.
+const MAX_LOOKED_FOR: usize = 10_000;
 
 /// What is kept of payouts, verified.
 pub struct Ledger {
@@ -171,7 +173,7 @@ impl Ledger {
             let followed = self.refresh().await?;
             unnamed.retain(|forgery| !followed.index.contains(&forgery.row));
         }
-        for Forgery { row, .. } in unnamed {
+        for Forgery { row, .. } in unnamed.into_iter().take(MAX_LOOKED_FOR) {
             if !is_there(&*self.store, &row).await? {
                 self.mended(std::iter::once(row));
             }
