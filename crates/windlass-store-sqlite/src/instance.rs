@@ -122,7 +122,8 @@ impl Site {
         Err(io::Error::other("no lock file could be kept"))
     }
 
-    /// Removes lock files that nobody has locked and no row names.
+    /// Removes lock files that nobody has locked and no row names. Only what was committed counts:
+    /// the death of an instance whose row comes back could not be proven without its file.
     fn remove_stale_files(&self, tx: &Tx<'_>) -> StoreResult<()> {
         let Ok(entries) = fs::read_dir(&self.folder) else { return Ok(()) };
         for entry in entries.flatten().take(MAX_REMOVED_FILES) {
@@ -173,12 +174,14 @@ impl SqliteStore {
                 };
                 register(tx, site, &own)?;
                 free_dead(tx)?;
-                site.remove_stale_files(tx)?;
                 Ok(Some(own))
             })
             .await;
         match registered {
-            Ok(Some(own)) => drop(self.inner.instances.own.set(own)),
+            Ok(Some(own)) => {
+                drop(self.inner.instances.own.set(own));
+                self.remove_stale_files().await;
+            }
             Ok(None) => {}
             // Whoever writes next is told, with what to do.
             Err(error @ (StoreError::ReadOnly | StoreError::DiskFull)) => {
@@ -188,6 +191,23 @@ impl SqliteStore {
                 %error,
                 "the process could not be registered: after a crash its leases have to run out"
             ),
+        }
+    }
+
+    /// Removes the lock files that no committed row names.
+    async fn remove_stale_files(&self) {
+        let instances = self.inner.instances.clone();
+        let removed = self
+            .inner
+            .writer
+            .run_reading(move |tx| match &instances.site {
+                Some(site) => site.remove_stale_files(tx),
+                None => Ok(()),
+            })
+            .await;
+        if let Err(error) = removed {
+            // The next opening tries again.
+            tracing::debug!(%error, "lock files of ended processes stay");
         }
     }
 
@@ -232,12 +252,17 @@ fn is_registered(tx: &Tx<'_>, id: i64) -> StoreResult<bool> {
 pub(crate) fn free_dead(tx: &Tx<'_>) -> StoreResult<usize> {
     let dead = dead(tx)?;
     for id in &dead {
-        let held = free(tx, *id)?;
-        if held > 0 {
-            tracing::info!(held, "a process that held leases or jobs has ended: they are free now");
-        }
+        tx.freed(free(tx, *id)?);
     }
     Ok(dead.len())
+}
+
+/// Logs how many leases and lanes of dead instances a transaction has freed. Called after its
+/// commit: one that fails frees nothing.
+pub(crate) fn log_freed(held: usize) {
+    if held > 0 {
+        tracing::info!(held, "a process that held leases or jobs has ended: they are free now");
+    }
 }
 
 /// Runs a claim of lanes. If there are none, dead instances may hold some: then it is run again.

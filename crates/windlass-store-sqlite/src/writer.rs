@@ -4,6 +4,7 @@
 //! is one writer per process, so writers of one process queue up instead of
 //! fighting over the file's lock.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -26,11 +27,23 @@ pub(crate) struct Tx<'a> {
     pub(crate) now: Timestamp,
     /// Which processes are alive.
     pub(crate) instances: &'a Instances,
+    /// How many leases and lanes of dead processes it has freed.
+    freed: Cell<usize>,
 }
 
 impl<'a> Tx<'a> {
     pub(crate) fn new(connection: &'a Connection, now: Timestamp, instances: &'a Instances) -> Self {
-        Self { connection, now, instances }
+        Self { connection, now, instances, freed: Cell::new(0) }
+    }
+
+    /// Leases and lanes of a dead process were freed, so many.
+    pub(crate) fn freed(&self, held: usize) {
+        self.freed.set(self.freed.get() + held);
+    }
+
+    /// How many leases and lanes of dead processes were freed in all.
+    pub(crate) fn freed_count(&self) -> usize {
+        self.freed.get()
     }
 
     /// A statement, compiled once per connection.

@@ -17,7 +17,7 @@ use windlass_core::time::Clock;
 use crate::connect::WRITE_WAIT;
 use crate::error::Translate;
 use crate::identity::Identity;
-use crate::instance::Instances;
+use crate::instance::{self, Instances};
 use crate::writer::Tx;
 
 /// How many closures may wait for the writer before senders wait themselves.
@@ -142,10 +142,13 @@ impl WriterThread {
         self.identity.check()?;
         let synced = self.sync_for(mode)?;
         self.lock(mode)?;
-        let result = work(&Tx::new(&self.connection, self.clock.now(), &self.instances));
+        let tx = Tx::new(&self.connection, self.clock.now(), &self.instances);
+        let result = work(&tx);
+        let freed = tx.freed_count();
         match result.and_then(|result| self.control("COMMIT").map(|()| result)) {
             Ok(result) => {
                 self.unsynced = !synced && (self.unsynced || mode != Mode::Claim);
+                instance::log_freed(freed);
                 Ok(result)
             }
             Err(error) => {

@@ -1,10 +1,10 @@
-//! The logs of one block, by its hash; from endpoints that refuse that question, by its number.
+//! The logs of one block, by its hash; from endpoints that do not answer that, by its number.
 //!
-//! Some endpoints do not take `blockHash` in `eth_getLogs`. What they have at a number is then held
-//! against the hash: every log names it, and where there is none the header does, before and after.
+//! Some endpoints do not take `blockHash` in `eth_getLogs`: they refuse it, fail at it, or ignore
+//! it. What they have at a number is then held against the hash: every log names it, and where
+//! there is none the header does, before and after.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-
+use alloy_primitives::Bloom;
 use windlass_core::chain::BlockRef;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, LogFilter, LogSpan};
@@ -12,72 +12,111 @@ use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, LogFilter, Log
 use super::check;
 use super::client::EvmRpc;
 use super::error::RpcError;
+use super::hash_question::HashQuestion;
 use super::log::RpcLog;
 
-/// An endpoint that has refused so often in a row, and answered by number, is asked by number.
-const MAX_REFUSALS: u32 = 3;
-/// One question in so many is put by hash again: the endpoint may take it by now.
-const RETRY_EVERY: u32 = 256;
-
-/// Whether an endpoint takes `blockHash` in `eth_getLogs`.
-#[derive(Debug, Default)]
-pub(super) struct HashQuestion {
-    /// How many refusals came since the last answer.
-    refusals: AtomicU32,
-    /// How many questions were put by number since the last one by hash.
-    by_number: AtomicU32,
-}
-
-impl HashQuestion {
-    fn is_asked(&self) -> bool {
-        self.refusals.load(Ordering::Relaxed) < MAX_REFUSALS
-            || self.by_number.fetch_add(1, Ordering::Relaxed) % RETRY_EVERY == RETRY_EVERY - 1
-    }
-
-    fn answered(&self) {
-        self.refusals.store(0, Ordering::Relaxed);
-    }
-
-    fn refused(&self, place: &str, error: &RpcError) {
-        let refusals = self.refusals.fetch_add(1, Ordering::Relaxed).saturating_add(1);
-        if refusals == MAX_REFUSALS {
-            tracing::info!(
-                endpoint = place,
-                %error,
-                "the endpoint does not take `blockHash` in `eth_getLogs`; it is asked by block number"
-            );
-        }
-    }
+/// The block whose logs are wanted.
+#[derive(Clone, Copy)]
+pub(super) struct WantedBlock<'a> {
+    pub(super) block: BlockRef,
+    pub(super) filter: &'a LogFilter,
+    /// The bloom of its header, where that is known.
+    pub(super) bloom: Option<&'a Bloom>,
 }
 
 /// The logs of a block, checked.
 pub(super) async fn block_logs(
     rpc: &EvmRpc,
     by_hash: &HashQuestion,
-    block: BlockRef,
-    filter: &LogFilter,
+    wanted: WantedBlock<'_>,
 ) -> Result<Vec<RpcLog>, ChainError> {
+    let WantedBlock { block, filter, .. } = wanted;
+    if by_hash.was_silent() {
+        let logs = by_number(rpc, block, filter).await?;
+        by_hash.refused(rpc.place(), &"it did not answer in time");
+        return Ok(logs);
+    }
     if !by_hash.is_asked() {
         return by_number(rpc, block, filter).await;
     }
-    match rpc.logs_by_hash(block.hash, filter).await {
-        Ok(mut logs) => {
-            by_hash.answered();
-            check::check(LogSpan::Block(block), filter, &mut logs).map_err(|error| named(rpc, error))?;
-            Ok(logs)
-        }
-        // The words of a refusal do not tell whether the question or the block is unknown: an answer
-        // by number does, since it has to be of the very block.
-        Err(refusal @ RpcError::Refused { .. }) => match by_number(rpc, block, filter).await {
-            Ok(logs) => {
-                by_hash.refused(rpc.place(), &refusal);
+    let pending = by_hash.begin();
+    let answer = rpc.logs_by_hash(block.hash, filter).await;
+    pending.end();
+    match answer {
+        Ok(logs) if logs.is_empty() => after_none(rpc, by_hash, wanted).await,
+        Ok(mut logs) => match check::check(LogSpan::Block(block), filter, &mut logs) {
+            Ok(()) => {
+                by_hash.answered(true);
                 Ok(logs)
             }
-            Err(unknown) if unknown.kind == ChainErrorKind::UnknownBlock => Err(unknown),
-            Err(_) => Err(refusal.into()),
+            Err(error) => {
+                let failure = named(rpc, error);
+                // Another block by number does not excuse another block by hash.
+                after_failure(rpc, by_hash, wanted, failure.clone()).await.map_err(|_| failure)
+            }
         },
+        Err(error) if is_about_hash(&error) => after_failure(rpc, by_hash, wanted, error.into()).await,
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether the failure may be due to the question. One that wants fewer requests, cannot be
+/// reached at all or has more than is read says nothing about it.
+fn is_about_hash(error: &RpcError) -> bool {
+    match error {
+        RpcError::RateLimited { .. } | RpcError::Url { .. } | RpcError::BodyTooLarge { .. } => false,
+        RpcError::Connection { was_connected, .. } => *was_connected,
+        RpcError::Timeout { .. }
+        | RpcError::RangeTooLarge { .. }
+        | RpcError::Status { .. }
+        | RpcError::Refused { .. }
+        | RpcError::Malformed { .. } => true,
+    }
+}
+
+/// The endpoint failed at the question by hash. Neither words nor status tell whether the question
+/// is to blame: an answer by number does, since it has to be of the very block.
+async fn after_failure(
+    rpc: &EvmRpc,
+    by_hash: &HashQuestion,
+    WantedBlock { block, filter, .. }: WantedBlock<'_>,
+    failure: ChainError,
+) -> Result<Vec<RpcLog>, ChainError> {
+    if !by_hash.is_followed() {
+        return Err(failure);
+    }
+    match by_number(rpc, block, filter).await {
+        Ok(logs) => {
+            by_hash.refused(rpc.place(), &failure);
+            Ok(logs)
+        }
+        Err(unknown) if unknown.kind == ChainErrorKind::UnknownBlock => {
+            by_hash.answered_by_number();
+            Err(unknown)
+        }
+        Err(_) => Err(failure),
+    }
+}
+
+/// The endpoint has no logs by hash. Where the header's bloom speaks for some, those that it has by
+/// number are taken; that it has none there either leaves the answer as it was.
+async fn after_none(
+    rpc: &EvmRpc,
+    by_hash: &HashQuestion,
+    WantedBlock { block, filter, bloom }: WantedBlock<'_>,
+) -> Result<Vec<RpcLog>, ChainError> {
+    by_hash.answered(false);
+    if by_hash.is_ignored() {
+        return by_number(rpc, block, filter).await;
+    }
+    if !by_hash.doubts_none(filter, bloom) {
+        return Ok(Vec::new());
+    }
+    let logs = logs_at(rpc, block, filter).await.unwrap_or_default();
+    if !logs.is_empty() {
+        by_hash.lacked_logs(rpc.place());
+    }
+    Ok(logs)
 }
 
 async fn by_number(rpc: &EvmRpc, block: BlockRef, filter: &LogFilter) -> Result<Vec<RpcLog>, ChainError> {

@@ -30,6 +30,8 @@ pub enum RpcError {
         place: String,
         /// Why.
         reason: String,
+        /// Whether there was a connection, and it broke before the answer was whole.
+        was_connected: bool,
     },
     /// No whole answer in time.
     #[error("{place} did not answer within {limit_ms} ms")]

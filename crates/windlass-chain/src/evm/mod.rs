@@ -6,6 +6,7 @@
 //! | [`reader`] | [`EvmReader`]: an endpoint behind the core's port, its answers checked |
 //! | `check` | whether logs are what was asked for |
 //! | `block_logs` | the logs of one block, also from endpoints that do not take its hash |
+//! | `hash_question` | learning whether an endpoint takes it |
 //! | `learn` | how many blocks to ask for next |
 //! | `endpoint` | the URL, and what of it may be shown |
 //! | `scrub` | taking its keys out of what a provider says |
@@ -24,6 +25,7 @@ pub mod client;
 mod endpoint;
 mod envelope;
 pub mod error;
+mod hash_question;
 mod header;
 mod hex;
 mod learn;

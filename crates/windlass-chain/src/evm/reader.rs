@@ -17,10 +17,11 @@ use windlass_core::reader::{
     BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan, Receipts,
 };
 
-use super::block_logs::{HashQuestion, block_logs};
+use super::block_logs::{WantedBlock, block_logs};
 use super::check;
 use super::client::EvmRpc;
 use super::error::RpcError;
+use super::hash_question::HashQuestion;
 use super::header;
 use super::learn::{Answered, LearnOptions, Learner};
 use super::log::RpcLog;
@@ -162,9 +163,28 @@ impl EvmReader {
         filter: &LogFilter,
     ) -> Result<GivenLogs, ChainError> {
         let logs = match span {
-            LogSpan::Block(block) => block_logs(&self.rpc, &self.hash_question, block, filter).await?,
+            LogSpan::Block(block) => self.one_block(WantedBlock { block, filter, bloom: None }).await?,
             LogSpan::Range(range) => self.range_logs(range, filter).await?,
         };
+        Ok(self.given(logs))
+    }
+
+    /// The same for a block whose header is known: its bloom speaks against an answer without logs.
+    pub(super) async fn block_logs_as_given(
+        &self,
+        header: &Header,
+        filter: &LogFilter,
+    ) -> Result<GivenLogs, ChainError> {
+        let block = header.block.block_ref();
+        let wanted = WantedBlock { block, filter, bloom: Some(&header.logs_bloom) };
+        Ok(self.given(self.one_block(wanted).await?))
+    }
+
+    async fn one_block(&self, wanted: WantedBlock<'_>) -> Result<Vec<RpcLog>, ChainError> {
+        block_logs(&self.rpc, &self.hash_question, wanted).await
+    }
+
+    fn given(&self, logs: Vec<RpcLog>) -> GivenLogs {
         let mut without_time: Vec<BlockRef> =
             logs.iter().filter(|log| log.timestamp_s.is_none()).map(|log| log.block).collect();
         without_time.dedup();
@@ -172,7 +192,7 @@ impl EvmReader {
             let time = log.timestamp_s.unwrap_or_default();
             log.into_event(self.chain, time)
         };
-        Ok(GivenLogs { logs: logs.into_iter().map(event).collect(), without_time })
+        GivenLogs { logs: logs.into_iter().map(event).collect(), without_time }
     }
 
     /// The headers of blocks, in their order; only those of just these blocks are taken.

@@ -164,7 +164,7 @@ impl Node for NoBlockHash {
 }
 
 /// How many logs these blocks have, each asked for by its hash.
-async fn logs_of(pool: &EvmPool, numbers: std::ops::RangeInclusive<u64>) -> usize {
+pub(crate) async fn logs_of(pool: &EvmPool, numbers: std::ops::RangeInclusive<u64>) -> usize {
     let mut found = 0;
     for number in numbers {
         let block = pool.header(BlockTag::Number(number)).await.expect("an answer").expect("a block").block;

@@ -3,6 +3,7 @@
 
 mod answers;
 mod anvil_transactions;
+mod block_hash;
 mod front;
 mod gateway;
 mod headers;

@@ -111,9 +111,10 @@ async fn a_number_may_not_be_as_long_as_logs() {
 async fn a_connection_that_breaks_or_never_was() {
     let whole = result(r#""0x1""#);
     let cut = &whole.as_bytes()[..whole.len() - 5];
-    assert!(matches!(failure(cut).await, RpcError::Connection { .. }));
+    assert!(matches!(failure(cut).await, RpcError::Connection { was_connected: true, .. }));
     let nobody = EvmRpc::new(&format!("http://{NOBODY}/hunter2hunter2")).expect("a client");
     let error = nobody.chain_id().await.expect_err("nobody listens");
+    assert!(matches!(error, RpcError::Connection { was_connected: false, .. }), "{error:?}");
     assert_eq!(error.code(), Code::RpcUnreachable);
     assert!(error.to_string().starts_with(&format!("http://{NOBODY}/*** cannot be reached: ")), "{error}");
 }

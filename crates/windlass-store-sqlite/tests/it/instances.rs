@@ -104,6 +104,31 @@ async fn a_clean_end_leaves_nothing_and_a_crash_no_more_than_one_file() {
     assert!(!path.with_file_name("a.db-alive").exists());
 }
 
+/// Guards against a start on a full disk that removed the lock file of a dead process although its
+/// transaction failed: the row came back without its file, and the death could not be proven.
+#[tokio::test]
+async fn a_start_whose_commit_fails_leaves_the_proof_of_a_death() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    let first = open(&path).await;
+    assert!(take(&first, "first").await);
+    drop(first);
+    let connection = Connection::open(&path).expect("a connection");
+    // Nothing but the commit fails, as where the disk has no room for it.
+    let failing = "CREATE TABLE parent (id INTEGER PRIMARY KEY);
+         CREATE TABLE child (parent_id INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED);
+         CREATE TRIGGER no_commit AFTER DELETE ON instance BEGIN INSERT INTO child VALUES (1); END;";
+    connection.execute_batch(failing).expect("a trigger");
+    let second = open(&path).await;
+    assert_eq!(instances(&path), 1, "the second could not be registered");
+    assert_eq!(lock_files(&path).len(), 2, "of the first, and of the second");
+    drop(second);
+    connection.execute_batch("DROP TRIGGER no_commit").expect("no trigger");
+    let third = open(&path).await;
+    assert!(take(&third, "third").await, "what the dead one held is free");
+    assert_eq!((lock_files(&path).len(), instances(&path)), (1, 1));
+}
+
 #[tokio::test]
 async fn files_of_others_in_the_folder_of_locks_are_left_alone() {
     let folder = folder();

@@ -101,7 +101,7 @@ mod tests {
             is_passing(&through_pool)
         };
         assert!(passes(RpcError::Timeout { place: place(), limit_ms: 1 }));
-        assert!(passes(RpcError::Connection { place: place(), reason: "reset".into() }));
+        assert!(passes(RpcError::Connection { place: place(), reason: "reset".into(), was_connected: true }));
         let (message, retry_after) = ("slow down".to_owned(), None);
         assert!(passes(RpcError::RateLimited {
             place: place(),

@@ -185,7 +185,10 @@ mod tests {
         assert_eq!(tries(status(503)), Some(MAX_TRIES));
         let refused = RpcError::Refused { place: place(), method: "m".into(), code: 35, message: "?".into() };
         assert_eq!(tries(refused), Some(FEW_TRIES));
-        assert_eq!(tries(RpcError::Connection { place: place(), reason: "reset".into() }), Some(FEW_TRIES));
+        assert_eq!(
+            tries(RpcError::Connection { place: place(), reason: "reset".into(), was_connected: true }),
+            Some(FEW_TRIES)
+        );
         for error in [status(401), status(403), status(404), RpcError::Url { place: place() }] {
             assert_eq!(tries(error), None);
         }

@@ -86,7 +86,11 @@ mod tests {
     fn what_is_the_matter_with_an_endpoint_is_no_limit_of_ranges() {
         let place = || "here".to_owned();
         assert!(is_trouble(&RpcError::Status { place: place(), status: 503 }));
-        assert!(is_trouble(&RpcError::Connection { place: place(), reason: String::new() }));
+        assert!(is_trouble(&RpcError::Connection {
+            place: place(),
+            reason: String::new(),
+            was_connected: true
+        }));
         assert!(!is_trouble(&RpcError::Status { place: place(), status: 400 }));
         assert!(!is_trouble(&RpcError::Timeout { place: place(), limit_ms: 1 }));
     }

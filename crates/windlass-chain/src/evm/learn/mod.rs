@@ -215,7 +215,7 @@ mod tests {
     async fn only_failures_that_have_to_do_with_size_make_ranges_smaller() {
         let place = || "p".to_owned();
         let (connection, timeout) = (
-            RpcError::Connection { place: place(), reason: "reset".to_owned() },
+            RpcError::Connection { place: place(), reason: "reset".to_owned(), was_connected: true },
             RpcError::Timeout { place: place(), limit_ms: 1 },
         );
         let status = |status| RpcError::Status { place: place(), status };

@@ -14,7 +14,7 @@ use super::hedge::Hedges;
 use super::knowledge::Knowledge;
 use super::member::{Failure, Member};
 use super::pick::Turn;
-use super::question::Question;
+use super::question::{Kind, Question};
 
 /// The most endpoints that are asked one question.
 pub const MAX_TRIES: usize = 3;
@@ -63,16 +63,16 @@ impl Inner {
                 }
             }
         }
-        tried.conclude().map_err(|error| self.named_by_rate(error))
+        tried.conclude().map_err(|error| self.named_by_rate(question.kind(), error))
     }
 
     /// A failure of endpoints that refuse what is too much a second, and answer what is not, is
     /// called by that: what they refuse in words of their own, and what they cut off besides.
-    fn named_by_rate(&self, error: ChainError) -> ChainError {
+    fn named_by_rate(&self, kind: Kind, error: ChainError) -> ChainError {
         let now = Instant::now();
         let is_limited = |member: &Member| {
             let health = member.health();
-            health.rate.per_s().is_some() && health.has_answered_of_late(now)
+            health.is_rate_limited_at(kind, now) && health.has_answered_of_late(now)
         };
         let may_be_rate = matches!(error.kind, ChainErrorKind::Refused | ChainErrorKind::Unreachable);
         match may_be_rate && self.members.iter().all(is_limited) {

@@ -12,14 +12,12 @@ use futures_util::future::join_all;
 use tokio::time::Instant;
 use windlass_core::bloom::BloomFit;
 use windlass_core::chain::BlockRef;
-use windlass_core::reader::{
-    BlockTag, ChainError, ChainErrorKind, EndpointAnswer, FalseAnswer, LogFilter, LogSpan,
-};
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, EndpointAnswer, FalseAnswer, LogFilter};
 
 use super::Inner;
 use super::ask::Outcome;
 use super::health::LeftOut;
-use super::log_question::AskLogs;
+use super::log_question::AskBlockLogs;
 use super::pick::Turn;
 use super::question::{AskHeader, Kind, Question};
 
@@ -228,9 +226,10 @@ impl Inner {
         }
         let header = AskHeader { block: BlockTag::Hash(block.hash), wants_proof: false };
         let Ok(Some(header)) = self.ask_member(&header, place).await else { return };
-        let logs = AskLogs { span: LogSpan::Block(block), filter: &LogFilter::default() };
-        let Ok(given) = self.ask_member(&logs, place).await else { return };
-        if BloomFit::of(&header.logs_bloom, &given.logs) == BloomFit::Lacking {
+        // With its header, for an endpoint that ignores block hashes is no liar.
+        let question = AskBlockLogs { header: &header, filter: &LogFilter::default() };
+        let Ok(logs) = self.ask_member(&question, place).await else { return };
+        if BloomFit::of(&header.logs_bloom, &logs) == BloomFit::Lacking {
             let why = format!("it left out logs of block {}, which its own header has", block.number);
             member.contradicted(&why, Instant::now());
         }

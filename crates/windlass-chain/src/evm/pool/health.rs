@@ -18,6 +18,7 @@ use super::latency::{Average, Share};
 use super::options::PoolOptions;
 use super::question::Kind;
 use super::rate::Rate;
+use super::refusals::Refusals;
 
 /// How many questions an endpoint gets at once at first.
 const FIRST_LIMIT: f64 = 4.0;
@@ -85,6 +86,8 @@ pub(super) struct Health {
     latency: [Average; Kind::COUNT],
     /// Which questions it has answered.
     answered: [bool; Kind::COUNT],
+    /// Refusals in its own words, of questions that every endpoint serves.
+    refusals: [Refusals; Kind::COUNT],
     pub(super) overall: Average,
     pub(super) counts: Counts,
     /// The highest block that it is known to have, and when that was seen.
@@ -142,6 +145,7 @@ impl Health {
             errors: Share::default(),
             latency: Default::default(),
             answered: Default::default(),
+            refusals: Default::default(),
             overall: Average::default(),
             counts: Counts::default(),
             head: None,
@@ -186,11 +190,14 @@ impl Health {
         self.left_out.filter(|left_out| now < left_out.until)
     }
 
-    /// Whether it asks for fewer requests: its rate is limited, or it said so of late.
+    /// Whether it asks for fewer requests: its rate is limited, or it said so of late. A limit that
+    /// was learned from refusals is one once such questions were answered again.
     pub(super) fn is_limited(&self, now: Instant) -> bool {
         let is_late = |at: Instant| now.duration_since(at) < LIMITED_FOR;
         let is_repeated = self.limited_of_late >= MIN_LIMITED;
-        self.rate.per_s().is_some() || (is_repeated && self.limited_at.is_some_and(is_late))
+        let is_confirmed = |learned| self.refusals.iter().all(|refusals| refusals.began_after(learned));
+        self.rate.limited_since().is_some_and(is_confirmed)
+            || (is_repeated && self.limited_at.is_some_and(is_late))
     }
 
     pub(super) fn is_available(&self, now: Instant) -> bool {
@@ -301,6 +308,7 @@ impl Health {
         let slow = usual_ms.is_some_and(|usual| took.as_secs_f64() * 1_000.0 > usual * SLOW_FACTOR);
         self.latency[kind as usize].add(took, now);
         self.answered[kind as usize] = true;
+        self.refusals[kind as usize].answered();
         self.overall.add(took, now);
         self.errors.add(false, now);
         self.answered();
@@ -313,6 +321,30 @@ impl Health {
     /// serve it.
     pub(super) fn never_answers(&self, kind: Kind) -> bool {
         !self.answered[kind as usize] && self.answered.contains(&true)
+    }
+
+    /// It refused calls of a kind in words of its own. What nobody has a reason to refuse is refused
+    /// because it is too much, unless it was never served, or is not any more.
+    pub(super) fn refused(&mut self, (kind, calls): (Kind, u32), began: Instant, now: Instant) {
+        self.counts.errors += 1;
+        if !kind.is_always_served() || self.never_answers(kind) {
+            return;
+        }
+        let refusals = &mut self.refusals[kind as usize];
+        refusals.refused(now);
+        if !refusals.are_lasting(now) {
+            self.rate.refused(calls, began, now);
+        } else if let Some(since) = refusals.since().filter(|_| refusals.conclude()) {
+            self.rate.forget_refusals(since);
+        }
+    }
+
+    /// Whether its rate is limited, and questions of a kind have been answered since that was
+    /// learned: what it refuses of them is too much.
+    pub(super) fn is_rate_limited_at(&self, kind: Kind, now: Instant) -> bool {
+        let refusals = &self.refusals[kind as usize];
+        self.rate.limited_since().is_some_and(|learned| refusals.began_after(learned))
+            && !refusals.are_lasting(now)
     }
 
     /// Whether it has given a good answer in the last seconds.

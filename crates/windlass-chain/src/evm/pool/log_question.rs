@@ -95,8 +95,8 @@ impl Question for AskBlockLogs<'_> {
     }
 
     fn put<'a>(&'a self, source: &'a dyn Source) -> Asked<'a, Vec<LogEvent>> {
-        let span = LogSpan::Block(self.header.block.block_ref());
-        with_times(source.logs_as_given(span, self.filter), std::slice::from_ref(self.header))
+        let given = source.block_logs_as_given(self.header, self.filter);
+        with_times(given, std::slice::from_ref(self.header))
     }
 
     fn is_unknown(&self, answer: &Vec<LogEvent>) -> bool {

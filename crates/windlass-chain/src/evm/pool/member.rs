@@ -24,6 +24,8 @@ pub(super) trait Source: TransactionChain {
     fn offer<'a>(&'a self, raw: &'a Bytes) -> Asked<'a, SendAnswer>;
     /// Logs, with their times where it gives them.
     fn logs_as_given<'a>(&'a self, span: LogSpan, filter: &'a LogFilter) -> Asked<'a, GivenLogs>;
+    /// The same for a block whose header is known.
+    fn block_logs_as_given<'a>(&'a self, header: &'a Header, filter: &'a LogFilter) -> Asked<'a, GivenLogs>;
     /// The headers of just these blocks, in their order.
     fn headers_of_blocks<'a>(&'a self, blocks: &'a [BlockRef]) -> Asked<'a, Vec<Header>>;
     /// How many calls it takes in one message, for now.
@@ -49,6 +51,10 @@ impl Source for EvmReader {
 
     fn logs_as_given<'a>(&'a self, span: LogSpan, filter: &'a LogFilter) -> Asked<'a, GivenLogs> {
         Box::pin(Self::logs_as_given(self, span, filter))
+    }
+
+    fn block_logs_as_given<'a>(&'a self, header: &'a Header, filter: &'a LogFilter) -> Asked<'a, GivenLogs> {
+        Box::pin(Self::block_logs_as_given(self, header, filter))
     }
 
     fn headers_of_blocks<'a>(&'a self, blocks: &'a [BlockRef]) -> Asked<'a, Vec<Header>> {
@@ -276,15 +282,8 @@ impl Member {
                     ChainErrorKind::Unreachable | ChainErrorKind::Malformed => {
                         health.failed(error.kind, began, now);
                     }
-                    // It is alive; whether it is to blame shows when another answers. What
-                    // nobody has a reason to refuse is refused because it is too much, unless
-                    // it never served it.
-                    ChainErrorKind::Refused => {
-                        health.counts.errors += 1;
-                        if kind.is_always_served() && !health.never_answers(kind) {
-                            health.rate.refused(calls, began, now);
-                        }
-                    }
+                    // It is alive; whether it is to blame shows when another answers.
+                    ChainErrorKind::Refused => health.refused((kind, calls), began, now),
                     ChainErrorKind::RangeTooLarge { .. }
                     | ChainErrorKind::UnknownBlock
                     | ChainErrorKind::Unconfirmed => {

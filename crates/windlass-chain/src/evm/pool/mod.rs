@@ -15,6 +15,7 @@
 //! | `pick` | who is asked next, and waiting for a turn |
 //! | `health`, `latency` | what is known of an endpoint, without I/O; time is an argument |
 //! | `rate` | how many calls a second an endpoint takes, learned from its refusals |
+//! | `refusals` | which refusals are not about the rate |
 //! | `member` | an endpoint with its health; makes sure of its chain |
 //! | `knowledge` | who has which block, and who is asked about heads |
 //! | `transaction`, `send` | what payouts ask, and a transaction to every endpoint |
@@ -39,6 +40,7 @@ mod options;
 mod pick;
 mod question;
 mod rate;
+mod refusals;
 mod saved;
 mod send;
 mod status;

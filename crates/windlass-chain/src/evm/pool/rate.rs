@@ -104,6 +104,8 @@ pub(super) struct Rate {
 #[derive(Debug)]
 struct Limit {
     per_s: f64,
+    /// When it was learned.
+    learned: Instant,
     /// When the rate was last cut or grew.
     changed: Instant,
     cut: Instant,
@@ -124,6 +126,7 @@ impl Limit {
         let clock = RuntimeClock { start: now };
         Self {
             per_s,
+            learned: now,
             changed: now,
             cut: now,
             refused_per_s,
@@ -137,8 +140,8 @@ impl Limit {
 
     /// Makes the limiters anew, for the rate as it is now.
     fn enforce(&mut self, now: Instant) {
-        let (changed, cut) = (self.changed, self.cut);
-        *self = Self { changed, cut, ..Self::new(self.per_s, self.refused_per_s, now) };
+        let (learned, changed, cut) = (self.learned, self.changed, self.cut);
+        *self = Self { learned, changed, cut, ..Self::new(self.per_s, self.refused_per_s, now) };
     }
 
     /// How much the rate grows in a second, where so much was answered before.
@@ -156,6 +159,19 @@ impl Rate {
     /// The limit in calls a second, if there is one.
     pub(super) fn per_s(&self) -> Option<f64> {
         self.limit.as_ref().map(|limit| limit.per_s)
+    }
+
+    /// Since when there is a limit, if there is one.
+    pub(super) fn limited_since(&self) -> Option<Instant> {
+        self.limit.as_ref().map(|limit| limit.learned)
+    }
+
+    /// What was refused since then was not too much: a limit that was learned from it is none.
+    pub(super) fn forget_refusals(&mut self, since: Instant) {
+        self.answers.retain(|answer| !answer.is_refused);
+        if self.limited_since().is_some_and(|learned| learned >= since) {
+            self.limit = None;
+        }
     }
 
     /// Takes the right to make one call; otherwise says how long to wait. Calls that are not
@@ -230,7 +246,9 @@ impl Rate {
             Some(per_s) => (per_s, CUT),
             None => (f64::from(good) / self.measured_s(now), FIRST_CUT),
         };
-        self.limit = Some(Limit::new((refused_per_s * cut).max(MIN_PER_S), refused_per_s, now));
+        let learned = self.limited_since().unwrap_or(now);
+        let limit = Limit::new((refused_per_s * cut).max(MIN_PER_S), refused_per_s, now);
+        self.limit = Some(Limit { learned, ..limit });
         // What was refused before says nothing about the new rate.
         self.answers.retain(|answer| !answer.is_refused);
     }

@@ -32,10 +32,12 @@ impl Trouble {
         let place = endpoint.place.clone();
         match self {
             Self::TooLarge { limit_bytes } => RpcError::BodyTooLarge { place, limit_bytes },
-            Self::Failed(error) if error.is_timeout() => timed_out(endpoint, timeout),
-            // The error's own text would repeat the URL.
+            Self::Failed(error) if error.is_timeout() && !error.is_connect() => timed_out(endpoint, timeout),
             Self::Failed(error) => {
-                RpcError::Connection { place, reason: endpoint.scrub(&innermost(&error.without_url())) }
+                let was_connected = !error.is_connect();
+                // The error's own text would repeat the URL.
+                let reason = endpoint.scrub(&innermost(&error.without_url()));
+                RpcError::Connection { place, reason, was_connected }
             }
         }
     }

@@ -66,7 +66,7 @@ impl Link {
 
     fn broke(&self) -> RpcError {
         let reason = "the socket broke before the answer came".to_owned();
-        RpcError::Connection { place: self.endpoint.place.clone(), reason }
+        RpcError::Connection { place: self.endpoint.place.clone(), reason, was_connected: true }
     }
 }
 

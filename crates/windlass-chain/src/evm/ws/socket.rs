@@ -20,7 +20,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_conf
 
 use crate::evm::endpoint::Endpoint;
 use crate::evm::error::RpcError;
-use crate::evm::transport::{CONNECT_TIMEOUT, MAX_BODY_BYTES, innermost, timed_out};
+use crate::evm::transport::{CONNECT_TIMEOUT, MAX_BODY_BYTES, innermost};
 
 /// How long nothing may be heard before a ping goes out, and once more before the end.
 pub(super) const PING_AFTER: Duration = Duration::from_secs(20);
@@ -42,6 +42,7 @@ impl Socket {
         let broken = |error: &tungstenite::Error| RpcError::Connection {
             place: endpoint.place.clone(),
             reason: endpoint.scrub(&innermost(error)),
+            was_connected: false,
         };
         let request = request(endpoint).map_err(|error| broken(&error))?;
         let config = WebSocketConfig::default()
@@ -54,7 +55,11 @@ impl Socket {
                 Ok(Self { stream, place, heard: Instant::now(), ping_after, pinged: false })
             }
             Ok(Err(error)) => Err(broken(&error)),
-            Err(_) => Err(timed_out(endpoint, CONNECT_TIMEOUT)),
+            Err(_) => Err(RpcError::Connection {
+                place: endpoint.place.clone(),
+                reason: format!("no connection within {} ms", CONNECT_TIMEOUT.as_millis()),
+                was_connected: false,
+            }),
         }
     }
 
@@ -98,7 +103,8 @@ impl Socket {
     }
 
     fn over(&self, reason: &str) -> RpcError {
-        RpcError::Connection { place: self.place.clone(), reason: format!("the socket is over: {reason}") }
+        let reason = format!("the socket is over: {reason}");
+        RpcError::Connection { place: self.place.clone(), reason, was_connected: true }
     }
 }
 

@@ -204,3 +204,17 @@ fn that_an_endpoint_serves_another_chain_is_logged_once() {
     health.prove();
     assert!(health.is_wrong_chain_news(), "it served the right one in between");
 }
+
+#[test]
+fn refusals_between_answers_are_about_the_rate() {
+    let mut patient = Patient::new();
+    for _ in 0..10 {
+        let began = patient.now;
+        patient.pass(100);
+        patient.health.refused((KIND, 1), began, patient.now);
+        patient.health.succeeded(KIND, began, patient.now);
+        patient.health.rate.answered(1, patient.now);
+    }
+    assert!(patient.health.is_limited(patient.now));
+    assert!(patient.health.is_rate_limited_at(KIND, patient.now));
+}

@@ -65,6 +65,8 @@ pub(super) enum Fault {
     Silent,
     /// The same for logs alone.
     SilentAboutLogs,
+    /// Refuses all questions about logs.
+    RefusesLogs,
     Limited(Duration),
     Refuses,
 }
@@ -159,7 +161,7 @@ impl Fake {
                 let limited = error(ChainErrorKind::RateLimited);
                 return Err(ChainError { retry: RetryAdvice::After(after), ..limited });
             }
-            Some(Fault::SilentAboutLogs) | None => {}
+            Some(Fault::SilentAboutLogs | Fault::RefusesLogs) | None => {}
         }
         let hiccup = manner.hiccup.filter(|(every, _)| number.is_multiple_of(*every));
         sleep(hiccup.map_or(manner.latency, |(_, time)| time)).await;
@@ -236,6 +238,9 @@ impl ChainReader for Fake {
         let manner = self.answer().await?;
         if matches!(manner.fault, Some(Fault::SilentAboutLogs)) {
             sleep(Duration::from_secs(30)).await;
+        }
+        if matches!(manner.fault, Some(Fault::RefusesLogs)) {
+            return Err(ChainError::new(ChainErrorKind::Refused, "missing trie node"));
         }
         match span {
             LogSpan::Block(block) if block.number > manner.head => {
@@ -328,6 +333,10 @@ impl Source for Fake {
         Box::pin(
             async move { Ok(GivenLogs { logs: self.logs(span, filter).await?, ..GivenLogs::default() }) },
         )
+    }
+
+    fn block_logs_as_given<'a>(&'a self, header: &'a Header, filter: &'a LogFilter) -> Asked<'a, GivenLogs> {
+        self.logs_as_given(LogSpan::Block(header.block.block_ref()), filter)
     }
 
     fn headers_of_blocks<'a>(&'a self, blocks: &'a [BlockRef]) -> Asked<'a, Vec<Header>> {

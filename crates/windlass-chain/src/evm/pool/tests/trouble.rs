@@ -5,9 +5,9 @@ use std::time::Duration;
 use tokio::time::{Instant, advance};
 use windlass_core::chain::{Address, Bytes};
 use windlass_core::error::RetryAdvice;
-use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader};
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, LogFilter, LogSpan};
 
-use super::fake::Fault;
+use super::fake::{Fault, block};
 use super::{chain, pool, pool_with};
 use crate::evm::pool::{EvmPool, PoolOptions};
 
@@ -174,4 +174,24 @@ async fn where_all_are_left_out_each_is_tried_again_soon() {
             assert!(back.elapsed() <= Duration::from_secs(5), "{count} endpoints: {:?}", back.elapsed());
         }
     }
+}
+
+/// It has answered such questions before, and answers others: what it refuses is not too much.
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_that_refuses_all_logs_is_not_called_rate_limiting() {
+    let (pool, fakes) = pool(1);
+    let all = LogFilter::default();
+    let logs = async || pool.logs(LogSpan::Block(block(12)), &all).await;
+    logs().await.expect("logs");
+    fakes[0].manner().fault = Some(Fault::RefusesLogs);
+    for _ in 0..60 {
+        pool.header(BlockTag::Number(12)).await.expect("an answer");
+        assert_eq!(logs().await.expect_err("refused").kind, ChainErrorKind::Refused);
+        assert!(!pool.status()[0].is_limited, "{:?}", pool.status()[0]);
+        advance(Duration::from_millis(250)).await;
+    }
+    assert_eq!(pool.status()[0].calls_per_s, None, "what seemed a limit is forgotten");
+    fakes[0].manner().fault = None;
+    logs().await.expect("logs");
+    assert_eq!(pool.status()[0].calls_per_s, None);
 }
