@@ -15,7 +15,6 @@ use windlass_core::payout::ledger::{
 };
 use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::state::PayoutState;
-use windlass_core::payout::store::Payouts;
 use windlass_core::payout::submit::GasEstimate;
 use windlass_core::payout::transaction::Transaction;
 use windlass_core::payout::vault::refusal::VaultRefusal;

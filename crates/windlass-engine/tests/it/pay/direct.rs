@@ -260,6 +260,10 @@ impl TransactionChain for Direct {
         if let Some(lie) = lie {
             return Ok(CallOutcome::Returned(lie));
         }
+        let refusal = self.tricks.lock().expect("whole").refusal.clone();
+        if let Some(data) = refusal.filter(|_| !call.from.is_zero()) {
+            return Ok(CallOutcome::Reverted { data, message: "execution reverted".to_owned() });
+        }
         let at = self.seen_from(self.newest(), at)?;
         let answer = self.ask("eth_call", json!([request(call), tag(at)]));
         self.hook.after("call").await?;
