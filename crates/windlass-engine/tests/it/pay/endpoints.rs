@@ -328,7 +328,7 @@ async fn unknown_record(world: &World, key: &str, amount: u64) -> (Bytes, Bytes)
 /// payout does not end as FAILED, and cannot be tried again beside a payment.
 #[tokio::test]
 async fn one_endpoint_of_two_fails_no_payout_that_was_or_can_be_paid() {
-    for is_mined in [true, false] {
+    for (is_mined, is_honest_pruned) in [(true, false), (false, false), (false, true)] {
         let mut world = World::new(Kind::Sqlite, |_| {}).await;
         world.is_overseen = false;
         let id = world.approved("invoice-1", 25).await;
@@ -346,7 +346,7 @@ async fn one_endpoint_of_two_fails_no_payout_that_was_or_can_be_paid() {
             tricks.calls.insert(lie.0, lie.1);
             tricks.nonces.insert(intent.signer, intent.nonce + 1);
             tricks.receipts.insert(hash, (1, false));
-            tricks.is_honest_beside = true;
+            (tricks.is_honest_beside, tricks.is_honest_pruned) = (true, is_honest_pruned);
         }
         for _ in 0..4 {
             world.clock.advance_ms(5_000);

@@ -24,6 +24,8 @@ pub(crate) struct Tricks {
     pub(crate) refusal: Option<Bytes>,
     /// Another endpoint tells the truth when each endpoint is asked.
     pub(crate) is_honest_beside: bool,
+    /// That one keeps the state of the newest block alone.
+    pub(crate) is_honest_pruned: bool,
     /// Every transaction is refused, in words that nobody listed.
     pub(crate) refuses_sends: bool,
     /// What other endpoints than this one say of the hash of every block, beside it.
