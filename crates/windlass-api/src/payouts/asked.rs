@@ -6,7 +6,7 @@ use std::fmt::Display;
 use windlass_core::chain::{Address, U256};
 use windlass_core::payout::desk::{DeskInfo, NewPayout};
 use windlass_core::payout::memo::{Memo, Reference};
-use windlass_core::payout::request::{IdempotencyKey, PayoutId, PayoutRequest};
+use windlass_core::payout::request::{IdempotencyKey, PayoutId, PayoutRequest, PayoutRequestError};
 
 use crate::error::{ApiError, ApiResult, ErrorCode};
 use crate::filter::shown;
@@ -56,8 +56,11 @@ impl Draft {
             None => random_key()?,
         };
         let request = PayoutRequest { vault: info.vault, token, to, amount, key };
-        // The amount was looked at above, so it is the recipient that no vault pays.
-        request.validate().map_err(|error| refuse("to", error.to_string()))?;
+        // The amount was looked at above, so it is the recipient that no vault pays, or the key.
+        request.validate().map_err(|error| {
+            let name = if error == PayoutRequestError::HiddenInKey { "idempotencyKey" } else { "to" };
+            refuse(name, error.to_string())
+        })?;
         Ok(request)
     }
 }

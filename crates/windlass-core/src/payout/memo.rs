@@ -62,13 +62,13 @@ impl Reference {
 
 /// Whether a text is a single line that shows as it is written.
 fn is_one_line(text: &str, max_bytes: usize) -> bool {
-    let is_hidden = |letter: char| letter.is_control() || reorders_or_breaks(letter);
-    (1..=max_bytes).contains(&text.len()) && text.trim() == text && !text.chars().any(is_hidden)
+    let is_refused = |letter: char| letter.is_control() || is_hidden(letter);
+    (1..=max_bytes).contains(&text.len()) && text.trim() == text && !text.chars().any(is_refused)
 }
 
 /// Separators of lines, and characters that change the direction of what follows: with them a
 /// text could show an approver something else than it says.
-const fn reorders_or_breaks(letter: char) -> bool {
+pub const fn is_hidden(letter: char) -> bool {
     matches!(
         letter,
         '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'

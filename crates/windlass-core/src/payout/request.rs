@@ -9,6 +9,7 @@ use std::fmt;
 use alloy_primitives::keccak256;
 use serde::{Deserialize, Serialize};
 
+use super::memo::is_hidden;
 use crate::chain::{Address, B256, ChainId, U256};
 use crate::time::Timestamp;
 
@@ -103,6 +104,9 @@ pub enum PayoutRequestError {
     /// Nothing.
     #[error("the amount is zero")]
     ZeroAmount,
+    /// A key that shows otherwise than it is written. One that is stored stays readable.
+    #[error("the idempotency key has line separators, or characters that change the direction of text")]
+    HiddenInKey,
 }
 
 impl PayoutRequest {
@@ -116,6 +120,9 @@ impl PayoutRequest {
         }
         if self.amount.is_zero() {
             return Err(PayoutRequestError::ZeroAmount);
+        }
+        if self.key.as_str().chars().any(is_hidden) {
+            return Err(PayoutRequestError::HiddenInKey);
         }
         Ok(())
     }
@@ -279,6 +286,8 @@ mod tests {
             refused(PayoutRequest { amount: U256::ZERO, ..good.clone() }),
             PayoutRequestError::ZeroAmount
         );
+        // It would show an approver another text than the one that it is.
+        assert_eq!(refused(request("a\u{202e}b")), PayoutRequestError::HiddenInKey);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! How paying goes, looked at every few seconds: for `/readyz` and for metrics.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -117,7 +117,7 @@ impl PayWatcher {
             payouts: self.counts.look().await?,
             signers,
             accounts: self.accounts.as_ref().map(|accounts| accounts.all()).unwrap_or_default(),
-            tampered: self.ledgers.iter().flat_map(|ledger| tampered(ledger)).collect(),
+            tampered: each_once(self.ledgers.iter().flat_map(|ledger| tampered(ledger)).collect()),
             unattended,
         })
     }
@@ -142,6 +142,13 @@ impl PayWatcher {
         };
         Ok(found.iter().take(MAX_SHOWN).map(reason).collect())
     }
+}
+
+/// Each reason once: the ledgers of one database refuse the same rows.
+fn each_once(mut reasons: Vec<Reason>) -> Vec<Reason> {
+    let mut told = BTreeSet::new();
+    reasons.retain(|reason| told.insert((reason.subject.clone(), reason.message.clone())));
+    reasons
 }
 
 /// What a ledger has refused, the log before its rows.
@@ -246,6 +253,7 @@ impl Readiness for All {
 
 #[cfg(test)]
 mod tests {
+<<<<<<< HEAD
     use tokio::time::Instant;
     use windlass_core::reader::{ChainError, ChainErrorKind};
     use windlass_engine::pay::chain_trouble::{ChainTrouble, GRACE};
@@ -269,5 +277,19 @@ mod tests {
         let told = reasons(GRACE).await;
         let [(Code::RpcUnreachable, message)] = &told[..] else { panic!("{told:?}") };
         assert!(message.contains("do not answer: ") && message.contains("connection refused"), "{message}");
+=======
+    use super::*;
+
+    #[test]
+    fn a_row_that_two_ledgers_have_refused_is_told_once() {
+        let reason = |subject: &str| Reason {
+            code: Code::RowForged,
+            message: format!("{subject} was altered; it is not used"),
+            subject: subject.to_owned(),
+        };
+        let told = each_once(vec![reason("payout 1"), reason("payout 2"), reason("payout 1")]);
+        let subjects: Vec<&str> = told.iter().map(|reason| reason.subject.as_str()).collect();
+        assert_eq!(subjects, ["payout 1", "payout 2"]);
+>>>>>>> mend-d
     }
 }

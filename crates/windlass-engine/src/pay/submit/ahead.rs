@@ -42,7 +42,8 @@ impl Submitter {
                 told.join(", "),
                 row.next_nonce
             );
-            return self.wait_for_count(lease, row, why).await;
+            self.wait_for_count(row, why);
+            return self.show_blocked(lease, Submitted::NotYet).await;
         }
         let used = latest.iter().map(|(_, used)| *used).min().unwrap_or(row.next_nonce);
         // A node that keeps no state of that block cannot tell; then the second look decides.
@@ -60,21 +61,17 @@ impl Submitter {
              asked again before it is halted",
             row.address
         );
-        self.wait_for_count(lease, row, why).await
+        // Payouts are not held for it: the next step decides.
+        self.wait_for_count(row, why);
+        Ok(Submitted::NotYet)
     }
 
-    async fn wait_for_count(
-        &self,
-        lease: &Lease,
-        row: &SignerRow,
-        why: String,
-    ) -> Result<Submitted, PayError> {
+    fn wait_for_count(&self, row: &SignerRow, why: String) {
         let accounts = &self.payer.accounts;
         if !matches!(accounts.get(row.address).blocked, Some(Blocked::CountUnconfirmed(_))) {
             tracing::warn!(signer = %row.address, "{why}");
         }
         accounts.block(row.address, Blocked::CountUnconfirmed(why));
-        self.show_blocked(lease, Submitted::NotYet).await
     }
 
     /// What the endpoints count at a block; an error where none answers.

@@ -173,7 +173,9 @@ impl Submitter {
     async fn payable(&self, mut items: Vec<Item>, checked: &mut Checked) -> Result<Vec<Item>, PayError> {
         while !items.is_empty() {
             let data = calldata_of(&items).map_err(|error| PayError::strange("a batch", error))?;
-            let CallOutcome::Reverted { data, message } = self.try_call(data).await? else {
+            let call = self.call(data);
+            let tried = self.payer.chain.call(&call, BlockTag::Latest).await?;
+            let CallOutcome::Reverted { data, message } = tried else {
                 return Ok(items);
             };
             let refusal = VaultRefusal::read(&data, &message);
@@ -183,7 +185,7 @@ impl Submitter {
             let is_about_one = items.len() == 1 || named.is_some();
             if is_about_one {
                 let item = items.remove(named.unwrap_or(0));
-                self.settle_refused(item.taken, &refusal, checked).await?;
+                self.settle_refused(item.taken, &call, &refusal, checked).await;
             } else if refusal.name == PAUSED {
                 let all = items.drain(..);
                 checked.settled.extend(all.map(|item| (item.taken, Fate::wait(held_by(&refusal)))));
@@ -197,24 +199,28 @@ impl Submitter {
         Ok(items)
     }
 
-    pub(super) async fn settle_refused(
-        &self,
-        taken: Taken,
-        refusal: &VaultRefusal,
-        checked: &mut Checked,
-    ) -> Result<(), PayError> {
-        let fate = if ENDING.contains(&refusal.name.as_str()) {
+    /// The vault would refuse a payout. It ends only where every endpoint that answers says so.
+    async fn settle_refused(&self, taken: Taken, call: &Call, refusal: &VaultRefusal, checked: &mut Checked) {
+        let fate = if !ENDING.contains(&refusal.name.as_str()) {
+            Fate::wait(held_by(refusal))
+        } else if self.is_agreed(call, refusal).await {
             Self::free(checked, &taken.payout);
             Fate::End { reason: format!("the vault would refuse it: {refusal}") }
         } else {
-            Fate::wait(held_by(refusal))
+            Fate::wait(format!("the endpoints do not agree whether the vault refuses it: {refusal}"))
         };
         checked.settled.push((taken, fate));
-        Ok(())
     }
 
-    async fn try_call(&self, data: Bytes) -> Result<CallOutcome, PayError> {
-        Ok(self.payer.chain.call(&self.call(data), BlockTag::Latest).await?)
+    /// Whether every endpoint that answers has the vault refuse a call so.
+    async fn is_agreed(&self, call: &Call, refusal: &VaultRefusal) -> bool {
+        let answers = self.payer.chain.call_from_each(call, BlockTag::Latest).await;
+        let told: Vec<CallOutcome> = answers.into_iter().filter_map(|one| one.answer.ok()).collect();
+        let is_same = |outcome: &CallOutcome| match outcome {
+            CallOutcome::Reverted { data, message } => VaultRefusal::read(data, message).name == refusal.name,
+            CallOutcome::Returned(_) => false,
+        };
+        !told.is_empty() && told.iter().all(is_same)
     }
 
     /// A call of the vault by this account.

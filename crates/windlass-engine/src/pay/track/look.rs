@@ -118,22 +118,29 @@ impl Payer {
         Ok(Evidence::Missing { is_gone, is_next })
     }
 
-    /// Whether its nonce is used up in a final block: every endpoint that answers has to say so. A
-    /// node that keeps no state of that block cannot tell; `None` where none can.
+    /// Whether its nonce is used up in a final block: every endpoint that answers has to say so, and
+    /// none may say otherwise of the newest block, whose state also those have that keep no older one.
+    /// `None` where none can tell.
     async fn is_used_up(&self, sight: &Sight, intent: &Intent) -> Option<bool> {
-        let last_final = NonceTag::Block(BlockTag::Number(sight.last_final));
-        let mut is_used_up = None;
-        for EndpointAnswer { endpoint, answer } in
-            self.chain.nonce_from_each(intent.id.signer, last_final).await
-        {
+        match self.is_used_at(sight.last_final, intent).await {
+            Some(true) if self.is_used_at(sight.latest.number, intent).await == Some(false) => Some(false),
+            told => told,
+        }
+    }
+
+    /// Whether every endpoint that answers says that its nonce is used at a block.
+    async fn is_used_at(&self, block: u64, intent: &Intent) -> Option<bool> {
+        let at = NonceTag::Block(BlockTag::Number(block));
+        let mut is_used = None;
+        for EndpointAnswer { endpoint, answer } in self.chain.nonce_from_each(intent.id.signer, at).await {
             match answer {
-                Ok(used) => is_used_up = Some(is_used_up.unwrap_or(true) && used > intent.id.nonce),
+                Ok(used) => is_used = Some(is_used.unwrap_or(true) && used > intent.id.nonce),
                 Err(error) => {
-                    tracing::debug!(intent = %intent.id, endpoint, %error, "whether its nonce is used up cannot be told");
+                    tracing::debug!(intent = %intent.id, endpoint, %error, "whether its nonce is used cannot be told");
                 }
             }
         }
-        is_used_up
+        is_used
     }
 
     /// The vault's word on payouts that may end unpaid: what all endpoints say that answer. Nothing

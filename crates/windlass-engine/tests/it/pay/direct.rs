@@ -260,6 +260,10 @@ impl TransactionChain for Direct {
         if let Some(lie) = lie {
             return Ok(CallOutcome::Returned(lie));
         }
+        let refusal = self.tricks.lock().expect("whole").refusal.clone();
+        if let Some(data) = refusal.filter(|_| !call.from.is_zero()) {
+            return Ok(CallOutcome::Reverted { data, message: "execution reverted".to_owned() });
+        }
         let at = self.seen_from(self.newest(), at)?;
         let answer = self.ask("eth_call", json!([request(call), tag(at)]));
         self.hook.after("call").await?;
@@ -358,7 +362,14 @@ impl TransactionChain for Direct {
     async fn nonce_from_each(&self, account: Address, at: NonceTag) -> Vec<EndpointAnswer<u64>> {
         let mut answers = vec![EndpointAnswer::sole(self.nonce(account, at).await)];
         if let Some(honest) = self.honest_beside() {
-            let answer = honest.nonce(account, at).await;
+            let is_pruned = self.tricks.lock().expect("whole").is_honest_pruned;
+            let head = self.chain.head().number();
+            let answer = match at {
+                NonceTag::Block(BlockTag::Number(number)) if is_pruned && number < head => {
+                    Err(ChainError::new(ChainErrorKind::UnknownBlock, "its state is not kept"))
+                }
+                at => honest.nonce(account, at).await,
+            };
             answers.push(EndpointAnswer { endpoint: HONEST.to_owned(), answer });
         }
         answers

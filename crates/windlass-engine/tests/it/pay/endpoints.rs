@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_sol_types::{SolError, sol};
 use async_trait::async_trait;
 use windlass_core::payout::ledger::{IntentId, IntentState};
 use windlass_core::payout::state::PayoutState;
@@ -18,6 +19,10 @@ use super::direct::{Calm, ChainHook};
 use super::tricks::Lag;
 use super::world::{FINALITY, Process, World, mintCall};
 use crate::database::Kind;
+
+sol! {
+    error RecipientDenied(bytes32 requestId, address to);
+}
 
 /// Fails every call of some names.
 #[derive(Default)]
@@ -323,7 +328,7 @@ async fn unknown_record(world: &World, key: &str, amount: u64) -> (Bytes, Bytes)
 /// payout does not end as FAILED, and cannot be tried again beside a payment.
 #[tokio::test]
 async fn one_endpoint_of_two_fails_no_payout_that_was_or_can_be_paid() {
-    for is_mined in [true, false] {
+    for (is_mined, is_honest_pruned) in [(true, false), (false, false), (false, true)] {
         let mut world = World::new(Kind::Sqlite, |_| {}).await;
         world.is_overseen = false;
         let id = world.approved("invoice-1", 25).await;
@@ -341,7 +346,7 @@ async fn one_endpoint_of_two_fails_no_payout_that_was_or_can_be_paid() {
             tricks.calls.insert(lie.0, lie.1);
             tricks.nonces.insert(intent.signer, intent.nonce + 1);
             tricks.receipts.insert(hash, (1, false));
-            tricks.is_honest_beside = true;
+            (tricks.is_honest_beside, tricks.is_honest_pruned) = (true, is_honest_pruned);
         }
         for _ in 0..4 {
             world.clock.advance_ms(5_000);
@@ -369,6 +374,31 @@ async fn an_answer_that_cannot_be_read_holds_nothing_up_beside_an_honest_endpoin
         tricks.calls.insert(data, Bytes::from_static(&[1, 2, 3]));
         tricks.is_honest_beside = true;
     }
+    world.drive(&mut process, 40).await;
+    assert_eq!(world.payout(id).await.state, PayoutState::Confirmed);
+    world.agrees().await;
+}
+
+/// A refusal that ends a payout is one endpoint's word of two: it waits, and is paid.
+#[tokio::test]
+async fn one_endpoint_of_two_that_refuses_a_payout_does_not_end_it() {
+    let world = World::new(Kind::Sqlite, |_| {}).await;
+    let mut process = world.process("one");
+    let id = world.approved("invoice-1", 25).await;
+    let request = world.request("invoice-1", 25);
+    let denied = RecipientDenied { requestId: request.request_id(), to: request.to }.abi_encode();
+    {
+        let mut tricks = world.tricks.lock().expect("whole");
+        tricks.refusal = Some(denied.into());
+        tricks.is_honest_beside = true;
+    }
+    process.submitters[0].step().await.expect("held");
+    let held = world.payout(id).await;
+    assert_eq!(held.state, PayoutState::Approved);
+    let reason = held.hold.expect("a reason").reason;
+    assert!(reason.contains("do not agree whether the vault refuses it"), "{reason}");
+    *world.tricks.lock().expect("whole") = Default::default();
+    world.clock.advance_ms(60_000);
     world.drive(&mut process, 40).await;
     assert_eq!(world.payout(id).await.state, PayoutState::Confirmed);
     world.agrees().await;

@@ -20,8 +20,12 @@ pub(crate) struct Tricks {
     pub(crate) is_waiting_counted: bool,
     /// What calls with these data are answered with, at whatever block.
     pub(crate) calls: BTreeMap<Bytes, Bytes>,
+    /// What every call of an account is reverted with.
+    pub(crate) refusal: Option<Bytes>,
     /// Another endpoint tells the truth when each endpoint is asked.
     pub(crate) is_honest_beside: bool,
+    /// That one keeps the state of the newest block alone.
+    pub(crate) is_honest_pruned: bool,
     /// Every transaction is refused, in words that nobody listed.
     pub(crate) refuses_sends: bool,
     /// What other endpoints than this one say of the hash of every block, beside it.

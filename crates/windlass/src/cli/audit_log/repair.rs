@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use windlass_core::code::Code;
 use windlass_core::payout::ledger::{Forgery, RowId};
+use windlass_core::payout::memo::is_hidden;
 use windlass_engine::pay::repair::{Repair, RepairAction, RepairError, Repairer};
 
 use crate::cli::global::Global;
@@ -67,13 +68,26 @@ impl RepairCommand {
     }
 }
 
-/// A word as a shell takes it.
+/// A word as a shell takes it. Letters that a terminal hides or obeys are written as their bytes, as
+/// bash and zsh read them: what is shown is the row that is meant.
 fn quoted(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@%+,=".contains(&byte);
     if !word.is_empty() && word.bytes().all(is_plain) {
         return word.to_owned();
     }
+    if word.chars().any(|letter| letter.is_control() || is_hidden(letter)) {
+        return format!("$'{}'", word.bytes().map(escaped).collect::<String>());
+    }
     format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// A byte between `$'` and `'`.
+fn escaped(byte: u8) -> String {
+    match byte {
+        b'\'' | b'\\' => format!("\\{}", char::from(byte)),
+        b' '..=b'~' => char::from(byte).to_string(),
+        _ => format!("\\x{byte:02x}"),
+    }
 }
 
 async fn list(args: &Args, repairer: &Repairer, repairs: &RepairCommand) -> Result<(), Failure> {
@@ -159,6 +173,10 @@ mod tests {
         let of = |name: &str| repairs.of(&RowId::ApiKey(name.to_owned()));
         assert_eq!(of("alice"), "windlass audit-log repair key:alice --yes");
         assert_eq!(of("it's; rm -rf $HOME"), r"windlass audit-log repair 'key:it'\''s; rm -rf $HOME' --yes");
+        assert_eq!(
+            of("a\u{1b}[31m'b\u{202e}"),
+            r"windlass audit-log repair $'key:a\x1b[31m\'b\xe2\x80\xae' --yes"
+        );
         let vault = VaultRef { chain: ChainId::new(1).expect("an id"), address: Address::ZERO };
         assert_eq!(repairs.of(&RowId::ChainIdentity(vault)), "windlass pay accept-chain --yes");
     }

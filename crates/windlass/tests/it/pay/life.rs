@@ -1,6 +1,14 @@
 //! A payout's life, from being asked for to being final.
 
+use std::sync::Arc;
+
 use alloy_primitives::U256;
+use serde_json::json;
+use serde_json::value::RawValue;
+use tokio::sync::broadcast;
+use windlass_devnet::chain::Chain;
+use windlass_devnet::node::{Announcement, Node, RpcError};
+use windlass_devnet::rpc::{Server, ServerOptions};
 
 use super::world::{PayWorld, TO, create, json};
 use crate::collect::http::{get, url_in};
@@ -227,4 +235,35 @@ async fn what_is_no_vault_is_told_before_anything_runs() {
     assert!(ran.code == Some(1) && ran.stderr.contains("has 6 decimals, not 18"), "{}", ran.shown());
     let nothing = crate::binary::Folder::new().run(&["run", "--role", "pay"]);
     assert!(nothing.code == Some(1) && nothing.stderr.contains("W0601"), "{}", nothing.shown());
+}
+
+/// An endpoint that has every call of a contract reverted.
+struct Reverting(Chain);
+
+impl Node for Reverting {
+    fn call(&self, method: &str, params: Option<&RawValue>) -> Result<bytes::Bytes, RpcError> {
+        if method == "eth_call" {
+            let (message, data) = ("execution reverted".to_owned(), Some(json!("0x01020304")));
+            return Err(RpcError { code: 3, message, data });
+        }
+        self.0.call(method, params)
+    }
+
+    fn announcements(&self) -> broadcast::Receiver<Arc<Announcement>> {
+        self.0.announcements()
+    }
+}
+
+/// One endpoint of two that knows no vault, and is listed first, does not keep paying from starting.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_endpoint_that_knows_no_vault_keeps_nothing_from_starting_beside_another() {
+    let world = PayWorld::start().await;
+    let reverting = Server::start(Arc::new(Reverting(world.chain.clone())), ServerOptions::default())
+        .await
+        .expect("a server");
+    let folder = world.folder("");
+    let config = world.config("").replace("rpc = [", &format!("rpc = [\"{}\", ", reverting.http_url()));
+    folder.write("windlass.toml", &config);
+    let mut running = folder.start(&["run", "--role", "pay"]);
+    running.wait_for("paying");
 }

@@ -151,3 +151,19 @@ async fn accounts_and_fees_are_answered_by_whoever_is_well() {
     assert_eq!(pool.gas_fees().await.expect("fees").max_fee, 3);
     assert!(pool.balance(Address::ZERO, BlockTag::Latest).await.is_ok());
 }
+
+#[tokio::test(start_paused = true)]
+async fn calls_and_counts_of_each_are_told_apart() {
+    let (pool, fakes) = pool(3);
+    fakes[0].manner().call = CallEnd::Reverts;
+    fakes[0].manner().head = 103;
+    fakes[1].manner().fault = Some(Fault::Dead);
+    let call = Call { from: Address::ZERO, to: Some(Address::ZERO), data: RAW };
+    let told = pool.call_from_each(&call, BlockTag::Latest).await;
+    let is_returned = |outcome: &CallOutcome| matches!(outcome, CallOutcome::Returned(_));
+    let returned: Vec<_> = told.iter().map(|one| one.answer.as_ref().ok().map(is_returned)).collect();
+    assert_eq!(returned, [Some(false), None, Some(true)]);
+    let counts = pool.nonce_from_each(Address::ZERO, NonceTag::Block(BlockTag::Latest)).await;
+    let counts: Vec<_> = counts.into_iter().map(|one| one.answer.ok()).collect();
+    assert_eq!(counts, [Some(103), None, Some(100)]);
+}
