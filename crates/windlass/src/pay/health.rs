@@ -253,7 +253,6 @@ impl Readiness for All {
 
 #[cfg(test)]
 mod tests {
-<<<<<<< HEAD
     use tokio::time::Instant;
     use windlass_core::reader::{ChainError, ChainErrorKind};
     use windlass_engine::pay::chain_trouble::{ChainTrouble, GRACE};
@@ -277,8 +276,7 @@ mod tests {
         let told = reasons(GRACE).await;
         let [(Code::RpcUnreachable, message)] = &told[..] else { panic!("{told:?}") };
         assert!(message.contains("do not answer: ") && message.contains("connection refused"), "{message}");
-=======
-    use super::*;
+    }
 
     #[test]
     fn a_row_that_two_ledgers_have_refused_is_told_once() {
@@ -290,6 +288,5 @@ mod tests {
         let told = each_once(vec![reason("payout 1"), reason("payout 2"), reason("payout 1")]);
         let subjects: Vec<&str> = told.iter().map(|reason| reason.subject.as_str()).collect();
         assert_eq!(subjects, ["payout 1", "payout 2"]);
->>>>>>> mend-d
     }
 }
