@@ -291,11 +291,11 @@ pub(super) async fn an_endpoint_that_lags_does_not_pass_for_another_chain_at_a_r
     assert!(matches!(collector.backfill().await, Backfilled::Collected { .. }));
     assert_eq!(collector.follow().await, Followed::Advanced { blocks: 3, events: 3 });
     collector.follower.release().await;
-    stage.reader.set_head(Some(20));
+    stage.reader.forget(&[30]);
     let error = collector.chain.rewind(17).await.expect_err("the stored block is not known");
     let CollectError::Chain(error) = error else { panic!("{error}") };
     assert_eq!(error.kind, ChainErrorKind::UnknownBlock, "{error}");
-    stage.reader.set_head(None);
+    stage.reader.forget(&[]);
     let rewound = collector.chain.rewind(17).await.expect("an answer");
     assert!(matches!(rewound, Rewound::Done { .. }), "{rewound:?}");
     let mut restarted = stage.collector("b", &orders);
