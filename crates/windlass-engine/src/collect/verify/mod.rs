@@ -217,6 +217,12 @@ impl Verifier {
         self.reader.count()
     }
 
+    /// Whether everything is looked at because the only endpoint was proven to lie. That is not of the share
+    /// of requests: what may be false is mended whatever that takes.
+    fn is_lied_to(&self) -> bool {
+        self.mode != self.chain.options.verify.mode
+    }
+
     /// Everything is looked at where the only endpoint was proven to leave out logs, or to alter them: a
     /// sample would pass over most of what it left out elsewhere.
     fn mode_after(&self, doubts: &Doubts, record: &mut Verified) -> VerifyMode {
@@ -267,7 +273,7 @@ impl Verifier {
         if is_committed && looks_again {
             self.looked_again = Some(Instant::now());
         }
-        if work.is_free() {
+        if work.is_free() || self.is_lied_to() {
             self.free_requests += self.reader.count().saturating_sub(before);
         }
         done

@@ -124,7 +124,8 @@ pub(super) async fn an_endpoint_that_cuts_answers_off_is_looked_at_whole(kind: K
         stage.mine(&[stage.chain.head() + 1]);
         stage.mine_empty(19);
     }
-    let orders = orders(VerifyMode::Sample);
+    let verify_options = VerifyOptions { mode: VerifyMode::Sample, share_ppm: 20_000 };
+    let orders = Orders { verify: verify_options, ..Orders::default() };
     let collector = collected(&stage, &orders, stage.reader.clone()).await;
     let (mended, _) = verify(&collector, 3).await;
     assert!(mended > 0);
