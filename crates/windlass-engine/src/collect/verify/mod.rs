@@ -226,9 +226,11 @@ impl Verifier {
     /// Everything is looked at where the only endpoint was proven to leave out logs, or to alter them: a
     /// sample would pass over most of what it left out elsewhere.
     fn mode_after(&self, doubts: &Doubts, record: &mut Verified) -> VerifyMode {
-        let is_proven_false = |doubts: &Doubts| !doubts.false_endpoints.is_empty();
-        let is_alone = self.chain.reader.endpoint_names().len() == 1;
-        if !is_alone || !(is_proven_false(doubts) || is_proven_false(&record.doubts)) {
+        let names = self.chain.reader.endpoint_names();
+        let [name] = &names[..] else { return self.chain.options.verify.mode };
+        // One that was taken out of the configuration since tells nothing any more.
+        let is_its = |doubts: &Doubts| doubts.false_endpoints.iter().any(|one| one.endpoint == *name);
+        if !is_its(doubts) && !is_its(&record.doubts) {
             return self.chain.options.verify.mode;
         }
         record.sampled = BlockSet::EMPTY;

@@ -293,7 +293,7 @@ impl ChainReader for Scripted {
     }
 
     fn endpoint_names(&self) -> Vec<String> {
-        vec!["sole".to_owned()]
+        vec![EndpointAnswer::sole(Ok(())).endpoint]
     }
 
     async fn logs(&self, span: LogSpan, filter: &LogFilter) -> Result<Vec<LogEvent>, ChainError> {
