@@ -24,6 +24,12 @@ impl<T> EndpointAnswer<T> {
     }
 }
 
+/// Whether so many endpoints that agree are enough for what cannot be undone: two, or the only one that
+/// there is. One endpoint's word is not, while another does not answer.
+pub const fn is_quorum(agreeing: usize, asked: usize) -> bool {
+    agreeing >= 2 || (agreeing == 1 && asked == 1)
+}
+
 /// An answer about logs that was proven false.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FalseAnswer {

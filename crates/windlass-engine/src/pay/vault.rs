@@ -9,7 +9,7 @@ use windlass_core::payout::vault::answer::{self, VaultAnswerError, VaultRecord};
 use windlass_core::payout::vault::calldata::{self, MAX_BATCH, VaultPayout};
 use windlass_core::payout::vault::event::{VaultEvent, filter_of};
 use windlass_core::range::BlockRange;
-use windlass_core::reader::{BlockTag, EndpointAnswer, LogSpan};
+use windlass_core::reader::{BlockTag, EndpointAnswer, LogSpan, is_quorum};
 
 use super::error::PayError;
 use super::payer::Payer;
@@ -52,7 +52,8 @@ impl Payer {
     }
 
     /// What every endpoint that answers says of requests at a block; `None` where they do not say
-    /// the same. That a request was not paid is not believed on the word of one of them.
+    /// the same, or too few answer. That a request was not paid is not believed on the word of one of
+    /// them.
     pub(super) async fn agreed_records(
         &self,
         ids: &[B256],
@@ -62,15 +63,20 @@ impl Payer {
         for ids in ids.chunks(MAX_BATCH) {
             let call = self.call_of(calldata::request_states(ids));
             let (mut told, mut refused): (Vec<Vec<VaultRecord>>, _) = (Vec::new(), None);
-            for EndpointAnswer { answer, .. } in self.chain.call_from_each(&call, at).await {
+            let answers = self.chain.call_from_each(&call, at).await;
+            let asked = answers.len();
+            for EndpointAnswer { answer, .. } in answers {
                 let read = |told: &Bytes| answer::request_states(ids.len(), told);
                 match answer.map_err(PayError::from).and_then(|outcome| read_outcome(outcome, read)) {
                     Ok(found) => told.push(found),
                     Err(error) => refused = Some(error),
                 }
             }
+            let is_enough = is_quorum(told.len(), asked);
             match (told.pop(), refused) {
-                (Some(first), _) if told.iter().all(|other| *other == first) => records.extend(first),
+                (Some(first), _) if is_enough && told.iter().all(|other| *other == first) => {
+                    records.extend(first);
+                }
                 (Some(_), _) => return Ok(None),
                 (None, Some(error)) => return Err(error),
                 (None, None) => return Ok(None),

@@ -12,7 +12,7 @@ use windlass_core::payout::risk_report::RiskReport;
 use windlass_core::payout::submit::{Call, CallOutcome, TransactionChain};
 use windlass_core::payout::vault::answer::{self, VaultAnswerError, VaultStatus};
 use windlass_core::payout::vault::calldata;
-use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind};
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, is_quorum};
 
 use super::Desk;
 use crate::pay::identity::{Known, compare};
@@ -30,7 +30,9 @@ impl VaultDesk {
         Self { desk, chain }
     }
 
-    /// What the vault says of a payout, as of the newest block. Another chain's vault says nothing.
+    /// What the vault says of a payout, as of the newest block: what every endpoint says that answers, two
+    /// of them or the only one that there is. One that says that it was paid is believed alone, for it is not
+    /// paid again then. Another chain's vault says nothing.
     async fn vault_says(&self, payout: &Payout) -> Result<VaultStatus, DeskError> {
         if let Some(identity) = self.desk.ledger.chain_identity(payout.request.vault).await? {
             let newest = self.chain.header(BlockTag::Latest).await?.map_or(0, |header| header.block.number);
@@ -41,11 +43,37 @@ impl VaultDesk {
         let vault = payout.request.vault.address;
         let data = calldata::request_state(payout.request.request_id());
         let call = Call { from: vault, to: Some(vault), data };
-        match self.chain.call(&call, BlockTag::Latest).await? {
-            CallOutcome::Returned(told) => Ok(answer::request_state(&told)?.status),
-            CallOutcome::Reverted { message, .. } => {
-                Err(VaultAnswerError::Unreadable { what: "requestState", reason: message }.into())
+        let answers = self.chain.call_from_each(&call, BlockTag::Latest).await;
+        let asked = answers.len();
+        let (mut told, mut refused): (Vec<VaultStatus>, Option<DeskError>) = (Vec::new(), None);
+        for one in answers {
+            match one.answer.map_err(DeskError::from).and_then(status_of) {
+                Ok(status) => told.push(status),
+                Err(error) => refused = Some(error),
             }
+        }
+        if told.contains(&VaultStatus::Paid) {
+            return Ok(VaultStatus::Paid);
+        }
+        match (told.first(), refused) {
+            (Some(first), _) if is_quorum(told.len(), asked) && told.iter().all(|other| other == first) => {
+                Ok(*first)
+            }
+            (None, Some(error)) => Err(error),
+            _ => {
+                let why =
+                    "the endpoints do not agree what the vault says of the payout, or too few of them answer";
+                Err(ChainError::new(ChainErrorKind::Unreachable, why).into())
+            }
+        }
+    }
+}
+
+fn status_of(outcome: CallOutcome) -> Result<VaultStatus, DeskError> {
+    match outcome {
+        CallOutcome::Returned(told) => Ok(answer::request_state(&told)?.status),
+        CallOutcome::Reverted { message, .. } => {
+            Err(VaultAnswerError::Unreadable { what: "requestState", reason: message }.into())
         }
     }
 }

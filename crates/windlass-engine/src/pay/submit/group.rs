@@ -11,7 +11,7 @@ use windlass_core::payout::submit::{Call, CallOutcome};
 use windlass_core::payout::vault::approval::{Approval, digest};
 use windlass_core::payout::vault::calldata::{self, BatchError, VaultPayout};
 use windlass_core::payout::vault::refusal::VaultRefusal;
-use windlass_core::reader::BlockTag;
+use windlass_core::reader::{BlockTag, is_quorum};
 
 use super::check::{Checked, Fate};
 use super::{Submitter, Taken};
@@ -207,20 +207,23 @@ impl Submitter {
             Self::free(checked, &taken.payout);
             Fate::End { reason: format!("the vault would refuse it: {refusal}") }
         } else {
-            Fate::wait(format!("the endpoints do not agree whether the vault refuses it: {refusal}"))
+            Fate::wait(format!(
+                "the endpoints do not agree whether the vault refuses it, or too few of them answer: {refusal}"
+            ))
         };
         checked.settled.push((taken, fate));
     }
 
-    /// Whether every endpoint that answers has the vault refuse a call so.
+    /// Whether every endpoint that answers has the vault refuse a call so, and enough of them answer.
     async fn is_agreed(&self, call: &Call, refusal: &VaultRefusal) -> bool {
         let answers = self.payer.chain.call_from_each(call, BlockTag::Latest).await;
+        let asked = answers.len();
         let told: Vec<CallOutcome> = answers.into_iter().filter_map(|one| one.answer.ok()).collect();
         let is_same = |outcome: &CallOutcome| match outcome {
             CallOutcome::Reverted { data, message } => VaultRefusal::read(data, message).name == refusal.name,
             CallOutcome::Returned(_) => false,
         };
-        !told.is_empty() && told.iter().all(is_same)
+        is_quorum(told.len(), asked) && told.iter().all(is_same)
     }
 
     /// A call of the vault by this account.

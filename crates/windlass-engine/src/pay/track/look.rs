@@ -7,8 +7,8 @@ use windlass_core::payout::ledger::{
 use windlass_core::payout::store::Payouts;
 use windlass_core::payout::submit::{Call, CallOutcome, NonceTag, TransactionReceipt};
 use windlass_core::payout::vault::answer::{VaultRecord, VaultStatus};
-use windlass_core::payout::vault::refusal::VaultRefusal;
-use windlass_core::reader::{BlockTag, EndpointAnswer};
+use windlass_core::payout::vault::refusal::{RefusalKind, VaultRefusal};
+use windlass_core::reader::{BlockTag, EndpointAnswer, is_quorum};
 
 use super::bump::Reception;
 use super::decide::{Evidence, decide};
@@ -74,9 +74,16 @@ impl Payer {
                 continue;
             }
             let is_final = is_used_up == Some(true);
-            let records = if is_final { self.agreed_of(sight, payouts).await? } else { Vec::new() };
-            let found = self.found(sight, payouts, &records).await?;
+            let mut records = if is_final { self.agreed_of(sight, payouts).await? } else { Vec::new() };
             let why = if is_final { self.revert_of(intent, receipt.block.number).await } else { None };
+            if why.as_ref().is_some_and(|why| why.kind == RefusalKind::AlreadyPaid)
+                && records.iter().all(|record| record.status != VaultStatus::Paid)
+            {
+                // Who says so contradicts itself: without records nothing ends.
+                records.clear();
+            }
+            let found = self.found(sight, payouts, &records).await?;
+            let why = why.map(|why| why.to_string());
             return Ok((Evidence::Reverted { inclusion, records, found, why }, summary));
         }
         if self.is_used_up(sight, intent).await != Some(true) {
@@ -89,12 +96,12 @@ impl Payer {
 
     /// Which error a transaction of a block was reverted with: its call made again in the state
     /// before the block, and in the state after it. `None` where an endpoint no longer has them.
-    async fn revert_of(&self, intent: &Intent, block: u64) -> Option<String> {
+    async fn revert_of(&self, intent: &Intent, block: u64) -> Option<VaultRefusal> {
         let call = Call { from: intent.id.signer, to: Some(intent.to), data: intent.data.clone() };
         for block in [block.saturating_sub(1), block] {
             match self.chain.call(&call, BlockTag::Number(block)).await {
                 Ok(CallOutcome::Reverted { data, message }) => {
-                    return Some(VaultRefusal::read(&data, &message).to_string());
+                    return Some(VaultRefusal::read(&data, &message));
                 }
                 Ok(CallOutcome::Returned(_)) => {}
                 Err(error) => {
@@ -119,28 +126,34 @@ impl Payer {
     }
 
     /// Whether its nonce is used up in a final block: every endpoint that answers has to say so, and
-    /// none may say otherwise of the newest block, whose state also those have that keep no older one.
-    /// `None` where none can tell.
+    /// enough of them have to say the same of the newest block, whose state also those have that keep
+    /// no older one. `None` where that cannot be told.
     async fn is_used_up(&self, sight: &Sight, intent: &Intent) -> Option<bool> {
-        match self.is_used_at(sight.last_final, intent).await {
-            Some(true) if self.is_used_at(sight.latest.number, intent).await == Some(false) => Some(false),
-            told => told,
+        match self.is_used_at(sight.last_final, intent).await? {
+            (false, _) => Some(false),
+            (true, _) => match self.is_used_at(sight.latest.number, intent).await? {
+                (true, false) => None,
+                (is_used, _) => Some(is_used),
+            },
         }
     }
 
-    /// Whether every endpoint that answers says that its nonce is used at a block.
-    async fn is_used_at(&self, block: u64, intent: &Intent) -> Option<bool> {
+    /// Whether every endpoint that answers says that its nonce is used at a block, and whether enough of
+    /// them answer for what cannot be undone. `None` where none answers.
+    async fn is_used_at(&self, block: u64, intent: &Intent) -> Option<(bool, bool)> {
         let at = NonceTag::Block(BlockTag::Number(block));
-        let mut is_used = None;
-        for EndpointAnswer { endpoint, answer } in self.chain.nonce_from_each(intent.id.signer, at).await {
+        let answers = self.chain.nonce_from_each(intent.id.signer, at).await;
+        let asked = answers.len();
+        let mut told = Vec::with_capacity(asked);
+        for EndpointAnswer { endpoint, answer } in answers {
             match answer {
-                Ok(used) => is_used = Some(is_used.unwrap_or(true) && used > intent.id.nonce),
+                Ok(used) => told.push(used > intent.id.nonce),
                 Err(error) => {
                     tracing::debug!(intent = %intent.id, endpoint, %error, "whether its nonce is used cannot be told");
                 }
             }
         }
-        is_used
+        (!told.is_empty()).then(|| (told.iter().all(|is_used| *is_used), is_quorum(told.len(), asked)))
     }
 
     /// The vault's word on payouts that may end unpaid: what all endpoints say that answer. Nothing
@@ -151,7 +164,7 @@ impl Payer {
         if agreed.is_none() {
             tracing::warn!(
                 payouts = ids.len(),
-                "the endpoints do not agree whether the vault has paid; nothing ends until they do"
+                "the endpoints do not agree whether the vault has paid, or too few of them answer; nothing ends until they do"
             );
         }
         Ok(agreed.unwrap_or_default())

@@ -72,6 +72,10 @@ impl Direct {
         })
     }
 
+    fn is_honest_silent(&self) -> bool {
+        self.tricks.lock().expect("whole").is_honest_silent
+    }
+
     fn ask(&self, method: &str, params: Value) -> Result<Value, RpcError> {
         let raw = to_raw_value(&params).expect("json");
         let answer = self.chain.call(method, Some(&raw))?;
@@ -354,7 +358,11 @@ impl TransactionChain for Direct {
     async fn call_from_each(&self, call: &Call, at: BlockTag) -> Vec<EndpointAnswer<CallOutcome>> {
         let mut answers = vec![EndpointAnswer::sole(self.call(call, at).await)];
         if let Some(honest) = self.honest_beside() {
-            answers.push(EndpointAnswer { endpoint: HONEST.to_owned(), answer: honest.call(call, at).await });
+            let answer = match self.is_honest_silent() {
+                true => Err(silent()),
+                false => honest.call(call, at).await,
+            };
+            answers.push(EndpointAnswer { endpoint: HONEST.to_owned(), answer });
         }
         answers
     }
@@ -365,6 +373,7 @@ impl TransactionChain for Direct {
             let is_pruned = self.tricks.lock().expect("whole").is_honest_pruned;
             let head = self.chain.head().number();
             let answer = match at {
+                _ if self.is_honest_silent() => Err(silent()),
                 NonceTag::Block(BlockTag::Number(number)) if is_pruned && number < head => {
                     Err(ChainError::new(ChainErrorKind::UnknownBlock, "its state is not kept"))
                 }
@@ -385,4 +394,8 @@ impl TransactionChain for Direct {
     async fn balance(&self, account: Address, _: BlockTag) -> Result<U256, ChainError> {
         Ok(self.chain.balance(account))
     }
+}
+
+fn silent() -> ChainError {
+    ChainError::new(ChainErrorKind::Unreachable, "connection refused")
 }

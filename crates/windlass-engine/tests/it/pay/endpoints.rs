@@ -7,12 +7,15 @@ use std::sync::{Arc, Mutex};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::{SolError, sol};
 use async_trait::async_trait;
+use windlass_core::payout::desk::{DeskError, PayoutDesk};
 use windlass_core::payout::ledger::{IntentId, IntentState};
+use windlass_core::payout::request::IdempotencyKey;
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::submit::{Call, CallOutcome, TransactionChain};
 use windlass_core::payout::vault::calldata;
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind};
 use windlass_devnet::chain::ReorgOptions;
+use windlass_engine::pay::desk::VaultDesk;
 use windlass_engine::pay::submit::Submitted;
 
 use super::direct::{Calm, ChainHook};
@@ -291,28 +294,30 @@ async fn a_receipt_that_is_a_lie_decides_nothing() {
 /// by itself.
 #[tokio::test]
 async fn one_endpoint_of_two_that_counts_too_many_transactions_halts_nothing() {
-    let world = World::new(Kind::Sqlite, |_| {}).await;
-    let mut process = world.process("one");
-    assert_eq!(process.submitters[0].step().await.expect("stepped"), Submitted::Idle);
-    let signer = account(&world, 1);
-    let id = world.approved("invoice-1", 25).await;
-    {
-        let mut tricks = world.tricks.lock().expect("whole");
-        tricks.nonces.insert(signer, world.chain.nonce(signer) + 3);
-        tricks.is_honest_beside = true;
+    for is_honest_silent in [false, true] {
+        let world = World::new(Kind::Sqlite, |_| {}).await;
+        let mut process = world.process("one");
+        assert_eq!(process.submitters[0].step().await.expect("stepped"), Submitted::Idle);
+        let signer = account(&world, 1);
+        let id = world.approved("invoice-1", 25).await;
+        {
+            let mut tricks = world.tricks.lock().expect("whole");
+            tricks.nonces.insert(signer, world.chain.nonce(signer) + 3);
+            (tricks.is_honest_beside, tricks.is_honest_silent) = (true, is_honest_silent);
+        }
+        for _ in 0..3 {
+            assert_eq!(process.submitters[0].step().await.expect("stepped"), Submitted::NotYet);
+            world.clock.advance_ms(3_000);
+        }
+        let held = world.payout(id).await.hold.expect("a reason");
+        assert!(held.reason.contains("do not agree how many transactions"), "{}", held.reason);
+        assert!(!world.is_logged("signer.halted").await && world.sent.lock().expect("whole").is_empty());
+        *world.tricks.lock().expect("whole") = Default::default();
+        world.clock.advance_ms(60_000);
+        world.drive(&mut process, 40).await;
+        assert_eq!(world.payout(id).await.state, PayoutState::Confirmed);
+        world.agrees().await;
     }
-    for _ in 0..3 {
-        assert_eq!(process.submitters[0].step().await.expect("stepped"), Submitted::NotYet);
-        world.clock.advance_ms(3_000);
-    }
-    let held = world.payout(id).await.hold.expect("a reason");
-    assert!(held.reason.contains("do not agree how many transactions"), "{}", held.reason);
-    assert!(!world.is_logged("signer.halted").await && world.sent.lock().expect("whole").is_empty());
-    *world.tricks.lock().expect("whole") = Default::default();
-    world.clock.advance_ms(60_000);
-    world.drive(&mut process, 40).await;
-    assert_eq!(world.payout(id).await.state, PayoutState::Confirmed);
-    world.agrees().await;
 }
 
 /// The bytes with which the vault says now that it knows nothing of a payout.
@@ -328,7 +333,10 @@ async fn unknown_record(world: &World, key: &str, amount: u64) -> (Bytes, Bytes)
 /// payout does not end as FAILED, and cannot be tried again beside a payment.
 #[tokio::test]
 async fn one_endpoint_of_two_fails_no_payout_that_was_or_can_be_paid() {
-    for (is_mined, is_honest_pruned) in [(true, false), (false, false), (false, true)] {
+    let [answers, pruned, silent] = [(false, false), (true, false), (false, true)];
+    for (is_mined, (is_honest_pruned, is_honest_silent)) in
+        [(true, answers), (false, answers), (false, pruned), (true, silent), (false, silent)]
+    {
         let mut world = World::new(Kind::Sqlite, |_| {}).await;
         world.is_overseen = false;
         let id = world.approved("invoice-1", 25).await;
@@ -346,7 +354,8 @@ async fn one_endpoint_of_two_fails_no_payout_that_was_or_can_be_paid() {
             tricks.calls.insert(lie.0, lie.1);
             tricks.nonces.insert(intent.signer, intent.nonce + 1);
             tricks.receipts.insert(hash, (1, false));
-            (tricks.is_honest_beside, tricks.is_honest_pruned) = (true, is_honest_pruned);
+            tricks.is_honest_beside = true;
+            (tricks.is_honest_pruned, tricks.is_honest_silent) = (is_honest_pruned, is_honest_silent);
         }
         for _ in 0..4 {
             world.clock.advance_ms(5_000);
@@ -402,4 +411,27 @@ async fn one_endpoint_of_two_that_refuses_a_payout_does_not_end_it() {
     world.drive(&mut process, 40).await;
     assert_eq!(world.payout(id).await.state, PayoutState::Confirmed);
     world.agrees().await;
+}
+
+/// Whether a payout may be tried again is not up to one endpoint of two either.
+#[tokio::test]
+async fn one_endpoint_of_two_lets_no_payout_be_tried_again() {
+    let world = World::new(Kind::Sqlite, |_| {}).await;
+    let mut process = world.process("one");
+    let id = world.approved("invoice-1", 25).await;
+    let lie = unknown_record(&world, "invoice-1", 25).await;
+    world.drive(&mut process, 40).await;
+    let desk = VaultDesk::new(world.desk(), world.direct(Arc::new(Calm)));
+    let preview = || desk.preview_retry(id, IdempotencyKey::new("again").expect("a key"));
+    {
+        let mut tricks = world.tricks.lock().expect("whole");
+        tricks.calls.insert(lie.0, lie.1);
+        (tricks.is_honest_beside, tricks.is_honest_silent) = (true, true);
+    }
+    let refused = preview().await;
+    assert!(matches!(refused, Err(DeskError::Chain(_))), "{refused:?}");
+    // With the other endpoint's answer it is the payout's own state that refuses it.
+    world.tricks.lock().expect("whole").is_honest_silent = false;
+    let refused = preview().await;
+    assert!(matches!(refused, Err(DeskError::NotEnded(_))), "{refused:?}");
 }

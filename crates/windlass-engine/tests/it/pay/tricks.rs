@@ -26,6 +26,8 @@ pub(crate) struct Tricks {
     pub(crate) is_honest_beside: bool,
     /// That one keeps the state of the newest block alone.
     pub(crate) is_honest_pruned: bool,
+    /// The honest one does not answer.
+    pub(crate) is_honest_silent: bool,
     /// Every transaction is refused, in words that nobody listed.
     pub(crate) refuses_sends: bool,
     /// What other endpoints than this one say of the hash of every block, beside it.
