@@ -316,7 +316,8 @@ impl CollectedChain {
 
     /// Whether the endpoints have the last final block that is stored. Those of another chain, or
     /// of one that began anew under the same id, do not, and nothing of theirs is stored; the
-    /// follower finds out, and says so. It is asked once in a process.
+    /// follower finds out, and says so. It is asked once in a process, and again while the endpoints are
+    /// behind what is stored.
     pub(super) async fn has_stored_final_block(&self) -> Result<bool, CollectError> {
         if self.is_known.load(Ordering::Relaxed) {
             return Ok(true);
@@ -335,6 +336,12 @@ impl CollectedChain {
         }
         self.is_known.store(true, Ordering::Relaxed);
         Ok(true)
+    }
+
+    /// The endpoints may serve another chain by now: whether they have the last final block that is stored is
+    /// asked again.
+    pub(super) fn doubt_endpoints(&self) {
+        self.is_known.store(false, Ordering::Relaxed);
     }
 
     /// Whether the endpoints have the last stored block. While they have not, they lag, or the

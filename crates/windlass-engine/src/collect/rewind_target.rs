@@ -12,7 +12,7 @@ use windlass_core::block_set::BlockSet;
 use windlass_core::chain::BlockRef;
 use windlass_core::plan::Campaign;
 use windlass_core::range::BlockRange;
-use windlass_core::reader::BlockTag;
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind};
 use windlass_core::row_query::{Comparison, Condition, Place, RowOrder, RowQuery};
 use windlass_core::table::{Identifier, Value};
 
@@ -187,8 +187,20 @@ impl<'a> StoredBlocks<'a> {
         Ok(blocks)
     }
 
+    /// Whether the chain has a block. One that no endpoint tells of, as one below what a node keeps, says
+    /// nothing; above the chain's newest block there is none.
     async fn is_canonical(&self, block: BlockRef) -> Result<bool, CollectError> {
-        let found = self.chain.reader.header(BlockTag::Number(block.number)).await?;
-        Ok(found.is_some_and(|found| found.block.hash == block.hash))
+        let reader = &self.chain.reader;
+        if let Some(found) = reader.header(BlockTag::Number(block.number)).await? {
+            return Ok(found.block.hash == block.hash);
+        }
+        match reader.header(BlockTag::Latest).await? {
+            Some(newest) if newest.block.number < block.number => Ok(false),
+            _ => Err(unknown_block(block.number)),
+        }
     }
+}
+
+fn unknown_block(number: u64) -> CollectError {
+    ChainError::new(ChainErrorKind::UnknownBlock, format!("no endpoint tells of block {number}")).into()
 }

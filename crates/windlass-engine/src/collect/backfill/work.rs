@@ -55,6 +55,16 @@ impl Backfiller {
 
     /// Commits a range: rows, message and the end of its job.
     async fn keep(&mut self, range: &Range, logs: Vec<LogEvent>) -> Result<Backfilled, CollectError> {
+        // The chain may have been replaced since the range was asked for.
+        match self.chain.has_stored_final_block().await {
+            Ok(true) => {}
+            Ok(false) => {
+                self.chain.store.release_jobs(&[range.job.ticket]).await?;
+                return Ok(Backfilled::Halted);
+            }
+            Err(CollectError::Chain(error)) => return self.give_back(range, error).await,
+            Err(error) => return Err(error),
+        }
         let last_hash = logs.last().map(|log| log.block.hash);
         let sorted = range.routing.sorted(&logs);
         drop(logs);

@@ -29,7 +29,6 @@ impl Follower {
     async fn do_chore(&mut self, step: &Step) -> Result<Followed, CollectError> {
         self.chain.bloom_trust().await?;
         self.prove_blooms(step).await?;
-        self.keep_anchor(step).await?;
         match self.retire(step).await? {
             Some(planned) => Ok(planned),
             None => self.recheck(step).await,
@@ -37,7 +36,7 @@ impl Follower {
     }
 
     /// Keeps the chain's first block, so that a chain that began anew and is still short is noticed.
-    async fn keep_anchor(&mut self, step: &Step) -> Result<(), CollectError> {
+    pub(super) async fn keep_anchor(&mut self, step: &Step) -> Result<(), CollectError> {
         let (key, epoch) = (&self.chain.names.anchor, step.lease.epoch);
         // A rewind forgets it, and takes the lease.
         if self.anchor_looked_for == Some(epoch) {

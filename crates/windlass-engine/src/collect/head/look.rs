@@ -184,22 +184,32 @@ impl Follower {
         if is_unknown { self.began_anew(lowest).await } else { Ok(Branch::Left(lowest)) }
     }
 
-    /// Whether every endpoint that is heard has another block than the newest one that is stored up
-    /// to a height, or, where nothing is, another first block.
+    /// Whether every endpoint that is heard has another first block, or another block than the newest one
+    /// that is stored up to a height.
     async fn began_anew(&self, height: u64) -> Result<Branch, CollectError> {
-        let stored = match StoredBlocks::read(&self.chain).await?.newest_at(height).await? {
-            Some(stored) => Some(stored),
-            None => ledger::read(&*self.chain.store, &self.chain.names.anchor).await?,
-        };
-        let Some(stored) = stored else { return Ok(Branch::Kept) };
+        // What is stored may be of the new chain already, where history is collected. The first block is not.
+        let anchor: Option<BlockRef> = ledger::read(&*self.chain.store, &self.chain.names.anchor).await?;
+        if let Some(anchor) = anchor
+            && let Branch::Left(height) = self.branch_at(anchor, height).await
+        {
+            return Ok(Branch::Left(height));
+        }
+        match StoredBlocks::read(&self.chain).await?.newest_at(height).await? {
+            Some(stored) => Ok(self.branch_at(stored, height).await),
+            None => Ok(Branch::Kept),
+        }
+    }
+
+    /// How every endpoint that is heard stands to a stored block.
+    async fn branch_at(&self, stored: BlockRef, height: u64) -> Branch {
         let answers = self.chain.reader.header_from_each(BlockTag::Number(stored.number)).await;
         let found: Vec<BlockRef> =
             answers.into_iter().filter_map(|one| Some(one.answer.ok()??.block.block_ref())).collect();
-        Ok(match found.contains(&stored) {
+        match found.contains(&stored) {
             true => Branch::Kept,
             false if found.is_empty() => Branch::Unknown,
             false => Branch::Left(height),
-        })
+        }
     }
 }
 

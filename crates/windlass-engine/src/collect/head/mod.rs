@@ -312,6 +312,12 @@ impl Follower {
         if on_chain == Some(false) {
             return self.go_back(&step, position.number).await;
         }
+        if is_confirmed {
+            self.keep_anchor(&step).await?;
+        } else if newest.block.number < position.number {
+            // They lag, or the chain began anew: history is not stored before that is known.
+            chain.doubt_endpoints();
+        }
         if on_chain.is_some() {
             self.left_since = None;
         } else if let Some(top) = self.left_for_long(&position).await? {

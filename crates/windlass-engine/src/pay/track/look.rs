@@ -4,6 +4,7 @@ use windlass_core::chain::B256;
 use windlass_core::payout::ledger::{
     Attempt, Inclusion, Intent, IntentId, IntentState, Payout, ReceiptSummary,
 };
+use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::Payouts;
 use windlass_core::payout::submit::{Call, CallOutcome, NonceTag, TransactionReceipt};
 use windlass_core::payout::vault::answer::{VaultRecord, VaultStatus};
@@ -50,7 +51,14 @@ impl Payer {
     ) -> Result<(Evidence, Option<ReceiptSummary>), PayError> {
         let used = self.used_nonces(sight, intent.id.signer).await?;
         if used <= intent.id.nonce {
-            return Ok((self.missing(sight, intent, used == intent.id.nonce).await?, None));
+            let is_next = used == intent.id.nonce;
+            // A block that a receipt has named cannot hold it, where its nonce is free behind that block.
+            let is_contradicted = intent.inclusion.is_some_and(|at| at.block.number <= sight.latest.number)
+                && payouts.iter().all(|payout| payout.state == PayoutState::Submitted);
+            return Ok(match is_contradicted {
+                true => (Evidence::Missing { is_gone: true, is_next }, None),
+                false => (self.missing(sight, intent, is_next).await?, None),
+            });
         }
         // Any form of it may be the one that was mined, the newest most likely.
         for attempt in attempts.iter().rev() {

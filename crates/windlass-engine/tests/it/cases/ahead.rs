@@ -31,8 +31,8 @@ pub(super) async fn many_blocks_take_few_questions(kind: Kind) {
     let mut collector = behind(&stage, 300).await;
     stage.reader.count();
     assert_eq!(collector.follow().await, Followed::Advanced { blocks: 300, events: 300 });
-    // Newest and final block; the fake answers headers one by one; ranges of 128 blocks.
-    assert_eq!(stage.reader.count(), 2 + 299 + 3);
+    // Newest, final and first block; the fake answers headers one by one; ranges of 128 blocks.
+    assert_eq!(stage.reader.count(), 3 + 299 + 3);
     stage.assert_complete(&Orders::default()).await;
 }
 

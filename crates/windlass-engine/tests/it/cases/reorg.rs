@@ -265,6 +265,50 @@ pub(super) async fn a_block_of_the_new_chain_is_not_taken_for_shared(kind: Kind)
     stage.assert_complete(&orders).await;
 }
 
+/// Nothing is stored at the height of the new chain yet, and nothing of it is stored afterwards.
+pub(super) async fn a_chain_that_began_anew_while_history_is_collected_is_noticed(kind: Kind) {
+    let (stage, orders) = (Stage::new(kind, 3).await, from_block(10));
+    stage.mine_up_to(100);
+    stage.reader.learn(5);
+    let mut collector = stage.collector("a", &orders);
+    assert_eq!(collector.follow().await, Followed::Planned);
+    assert!(matches!(collector.backfill().await, Backfilled::Collected { .. }));
+    collector.follow().await;
+    let before = stage.rows().await;
+    stage.chain.restart();
+    stage.mine_up_to(50);
+    collector.follow().await;
+    for _ in 0..3 {
+        // Whatever it says, it stores nothing.
+        let _ = collector.backfiller.step().await;
+    }
+    assert_eq!(stage.rows().await, before);
+    pass(Duration::from_secs(600)).await;
+    expect_violation(&stage, &mut collector).await;
+    let to = stage.halt().await.and_then(|halt| halt.rewind_to).expect("a block");
+    collector.follower.release().await;
+    let rewound = collector.chain.rewind(to).await.expect("an answer");
+    assert!(matches!(rewound, Rewound::Done { .. }), "{rewound:?}");
+    let mut restarted = stage.collector("b", &orders);
+    restarted.settle().await;
+    stage.assert_complete(&orders).await;
+}
+
+/// A violation deeper than what an endpoint keeps: no block to go back to is named, for it could take back
+/// everything.
+pub(super) async fn blocks_that_an_endpoint_does_not_keep_are_not_taken_for_gone(kind: Kind) {
+    let (stage, orders) = (Stage::new(kind, 3).await, from_block(1));
+    stage.mine_up_to(60);
+    let mut collector = stage.collector("a", &orders);
+    collector.settle().await;
+    let before = stage.rows().await;
+    fork(&stage, 40, 70);
+    stage.reader.forget(&(1..=45).collect::<Vec<u64>>());
+    expect_violation(&stage, &mut collector).await;
+    assert_eq!(stage.halt().await.and_then(|halt| halt.rewind_to), None);
+    assert_eq!(stage.rows().await, before);
+}
+
 /// An endpoint that fails now and then is not waited for anew each time.
 pub(super) async fn refusals_do_not_put_off_that_the_chain_began_anew(kind: Kind) {
     let (stage, orders) = (Stage::new(kind, 3).await, from_block(1));

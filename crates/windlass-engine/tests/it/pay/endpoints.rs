@@ -419,13 +419,16 @@ async fn one_endpoint_of_two_lets_no_payout_be_tried_again() {
     let world = World::new(Kind::Sqlite, |_| {}).await;
     let mut process = world.process("one");
     let id = world.approved("invoice-1", 25).await;
-    let lie = unknown_record(&world, "invoice-1", 25).await;
+    let data = calldata::request_state(world.request("invoice-1", 25).request_id());
+    let call = Call { from: Address::ZERO, to: Some(world.vault.address), data: data.clone() };
+    let before = world.direct(Arc::new(Calm)).call(&call, BlockTag::Latest).await.expect("an answer");
+    let CallOutcome::Returned(unknown) = before else { panic!("{before:?}") };
     world.drive(&mut process, 40).await;
     let desk = VaultDesk::new(world.desk(), world.direct(Arc::new(Calm)));
     let preview = || desk.preview_retry(id, IdempotencyKey::new("again").expect("a key"));
     {
         let mut tricks = world.tricks.lock().expect("whole");
-        tricks.calls.insert(lie.0, lie.1);
+        tricks.calls.insert(data, unknown);
         (tricks.is_honest_beside, tricks.is_honest_silent) = (true, true);
     }
     let refused = preview().await;
