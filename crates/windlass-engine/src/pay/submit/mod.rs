@@ -11,6 +11,7 @@ mod send;
 mod sign;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use serde_json::json;
@@ -83,6 +84,8 @@ pub struct Submitter {
     lease: Option<Lease>,
     /// Since when every endpoint counts more transactions than are stored here.
     ahead_since: Option<Timestamp>,
+    /// How many commits in a row were refused.
+    refused_commits: AtomicU32,
 }
 
 /// A payout that was taken up, and the right to finish its job.
@@ -100,7 +103,7 @@ struct Unusable {
 impl Submitter {
     /// The loop of an account.
     pub fn new(payer: Arc<Payer>, signer: Arc<dyn Signer>) -> Self {
-        Self { payer, signer, lease: None, ahead_since: None }
+        Self { payer, signer, lease: None, ahead_since: None, refused_commits: AtomicU32::new(0) }
     }
 
     /// Steps until told to stop, then gives the account back.

@@ -1,5 +1,7 @@
 //! Signing, and the commit that everything hangs on.
 
+use std::sync::atomic::Ordering;
+
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 use windlass_core::chain::{B256, Bytes};
@@ -26,6 +28,8 @@ use crate::pay::counted;
 use crate::pay::error::PayError;
 use crate::pay::names::PayNames;
 
+/// After so many commits in a row that were refused, something stands in the way that no other process does.
+const MAX_REFUSED_COMMITS: u32 = 25;
 /// How many questions are asked, and how many signatures wanted, at once.
 const AT_ONCE: usize = 16;
 
@@ -51,9 +55,10 @@ impl Submitter {
         let sent: Vec<IntentId> = signed.iter().map(|(intent, _)| intent.id).collect();
         let payouts = drafts.iter().map(|draft| draft.items.len()).sum();
         if let Err(error) = self.commit(lease, row, checked, &drafts, signed).await {
-            self.hold_claimed(lease, &drafts, &error).await?;
+            self.hold_claimed(lease, &drafts, sent.first(), &error).await?;
             return Err(error);
         }
+        self.refused_commits.store(0, Ordering::Relaxed);
         self.send_stored(&sent).await?;
         Ok((sent.len(), payouts))
     }
@@ -279,11 +284,25 @@ impl Submitter {
 
 impl Submitter {
     /// A commit was refused. Payouts that a live transaction of the database claims to pay, which their
-    /// own rows do not name, are held with that reason; the others are signed without them.
-    async fn hold_claimed(&self, lease: &Lease, drafts: &[Draft], error: &PayError) -> Result<(), PayError> {
+    /// own rows do not name, are held with that reason; the others are signed without them. Where commits
+    /// are refused again and again without such a claim, all of them are held.
+    async fn hold_claimed(
+        &self,
+        lease: &Lease,
+        drafts: &[Draft],
+        next: Option<&IntentId>,
+        error: &PayError,
+    ) -> Result<(), PayError> {
         if !matches!(error, PayError::Store(StoreError::Stale(_))) {
             return Ok(());
         }
+        let refused = self.refused_commits.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+        let stuck = next.filter(|_| refused >= MAX_REFUSED_COMMITS).map(|next| {
+            format!(
+                "the database refuses transaction {next}, the account's next: look for rows of `intent_payout` \
+                 and `attempt` with its account and nonce, and remove them"
+            )
+        });
         let taken: Vec<&Taken> =
             drafts.iter().flat_map(|draft| &draft.items).map(|item| &item.taken).collect();
         let ids: Vec<PayoutId> = taken.iter().map(|taken| taken.payout.id).collect();
@@ -295,12 +314,14 @@ impl Submitter {
         for taken in taken {
             let id = taken.payout.id;
             let is_in_the_way = |intent: &&Intent| intent.state.is_live() && intent.payouts.contains(&id);
-            if let Some(intent) = intents.iter().find(is_in_the_way) {
-                let reason = format!(
+            let claim = intents.iter().find(is_in_the_way).map(|intent| {
+                format!(
                     "the database says that transaction {} pays it, and the payout's own row does not: remove \
                      its row of `intent_payout` with that transaction",
                     intent.id
-                );
+                )
+            });
+            if let Some(reason) = claim.or_else(|| stuck.clone()) {
                 tracing::error!(payout = %id, "{reason}");
                 self.settle(&mut page, taken, &Fate::wait(reason), now)?;
                 tickets.push(taken.ticket);

@@ -19,6 +19,7 @@ on_both_stores!(
     every_form_is_compared_with_its_transaction,
     a_form_too_many_is_named_and_taken_away,
     a_form_where_the_next_transaction_will_be_is_named_and_taken_away,
+    a_row_where_the_next_transaction_will_be_is_told_by_the_payouts_that_wait,
 );
 
 impl Break {
@@ -192,6 +193,30 @@ async fn a_form_where_the_next_transaction_will_be_is_named_and_taken_away(kind:
     let next = IntentId { nonce: intent.nonce + 1, ..intent };
     case.repair(&RowId::Attempt { intent: next, number: 1 }).await;
     assert_eq!(case.check().await, BTreeSet::new());
+    case.goes_on().await;
+    assert_eq!(case.world.payout(id).await.state, PayoutState::Confirmed);
+    assert_eq!(case.paid().await, 2);
+    case.is_sound().await;
+}
+
+/// A mark of the account's next transaction is of no table that carries a code: the payouts that wait for it say so.
+async fn a_row_where_the_next_transaction_will_be_is_told_by_the_payouts_that_wait(kind: Kind) {
+    let mut case = Break::new(kind, |_| {}).await;
+    let (_, intent) = case.sent("invoice-1").await;
+    let next = intent.nonce + 1;
+    case.sql(&[
+        "CREATE TABLE forged AS SELECT * FROM intent_payout",
+        &format!("UPDATE forged SET nonce = {next}, payout_id = '018f0000-0000-7000-8000-000000000000'"),
+        "INSERT INTO intent_payout SELECT * FROM forged",
+    ])
+    .await;
+    let id = case.world.approved("invoice-2", 5).await;
+    for _ in 0..30 {
+        let _ = case.process.submitters[0].step().await;
+    }
+    let hold = case.world.payout(id).await.hold.expect("a reason");
+    assert!(hold.reason.contains("the database refuses transaction"), "{}", hold.reason);
+    case.sql(&[&format!("DELETE FROM intent_payout WHERE nonce = {next}")]).await;
     case.goes_on().await;
     assert_eq!(case.world.payout(id).await.state, PayoutState::Confirmed);
     assert_eq!(case.paid().await, 2);
