@@ -232,7 +232,12 @@ fn first_jobs(tx: &Tx<'_>, lane: &Lane, limit: u32) -> StoreResult<Vec<Open>> {
 /// Moves a lane past jobs whose rows are gone, up to the next one that is there. Nobody holds it
 /// then, so that who held a lost job is fenced; a lane without any job left goes with them.
 fn pass_lost(tx: &Tx<'_>, lane: Lane, next: Option<i64>) -> StoreResult<Option<Lane>> {
-    tracing::warn!(queue = lane.queue, key = lane.key, "a lane has lost jobs: their rows were deleted");
+    tracing::error!(
+        queue = lane.queue,
+        key = lane.key,
+        "jobs were deleted from the database, and what they stood for is not done: `windlass audit --repair` \
+         finds what is missing of a range of blocks; payouts are taken up again"
+    );
     let done_seq = next.map_or(lane.tail_seq, |seq| seq - 1);
     lane::pass(tx, &lane, done_seq)?;
     lane::forget_drained(tx, lane.id)?;

@@ -125,7 +125,14 @@ fn take_run(
     if room == 0 {
         return Ok(());
     }
-    let lost = || tracing::warn!(lane.queue, lane.key, "a lane has lost jobs: their rows were deleted");
+    let lost = || {
+        tracing::error!(
+            lane.queue,
+            lane.key,
+            "jobs were deleted from the database, and what they stood for is not done: `windlass audit --repair` \
+             finds what is missing of a range of blocks; payouts are taken up again"
+        );
+    };
     let Some(head) = run.first() else {
         lost();
         changes.forget(&lane);
