@@ -7,6 +7,9 @@ use windlass_core::reader::{BlockTag, LogFilter, LogSpan};
 use super::{Followed, Follower, Step};
 use crate::collect::error::CollectError;
 
+/// After so many failures the chain's first block is not asked for again under the same lease.
+const MAX_ANCHOR_FAILURES: u32 = 5;
+
 impl Follower {
     /// What has time: campaigns that are over, and blocks that have become final.
     pub(super) async fn do_chores(&mut self, step: &Step) -> Result<Followed, CollectError> {
@@ -46,9 +49,15 @@ impl Follower {
             self.anchor_looked_for = Some(epoch);
             return Ok(());
         }
-        // What cannot be asked now is asked after the next look at what is final.
-        let Ok(first) = self.chain.reader.header(BlockTag::Number(0)).await else { return Ok(()) };
-        self.anchor_looked_for = Some(epoch);
+        let Ok(first) = self.chain.reader.header(BlockTag::Number(0)).await else {
+            self.anchor_failures += 1;
+            // Some endpoints fail at blocks that they do not keep: the head does not ask them with each step.
+            if self.anchor_failures >= MAX_ANCHOR_FAILURES {
+                (self.anchor_looked_for, self.anchor_failures) = (Some(epoch), 0);
+            }
+            return Ok(());
+        };
+        (self.anchor_looked_for, self.anchor_failures) = (Some(epoch), 0);
         // Not every endpoint has it.
         let Some(first) = first else { return Ok(()) };
         let first = serde_json::to_string(&first.block.block_ref());

@@ -118,6 +118,8 @@ pub struct Follower {
     is_looping: bool,
     /// Under which lease this process has made sure that the chain's first block is kept.
     anchor_looked_for: Option<Epoch>,
+    /// How often the first block could not be asked for under the present lease.
+    anchor_failures: u32,
     /// Whether there may be something that has time: what became final, campaigns that ended.
     has_chores: bool,
     /// What the last poll saw.
@@ -235,6 +237,7 @@ impl Follower {
             finality_poll: None,
             is_looping: false,
             anchor_looked_for: None,
+            anchor_failures: 0,
             has_chores: true,
             seen: None,
             read_ahead: ReadAhead::default(),

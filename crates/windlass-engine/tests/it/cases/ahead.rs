@@ -36,6 +36,19 @@ pub(super) async fn many_blocks_take_few_questions(kind: Kind) {
     stage.assert_complete(&Orders::default()).await;
 }
 
+/// An endpoint that does not keep old blocks is not asked for the first one with each step.
+pub(super) async fn a_first_block_that_is_refused_is_asked_for_a_few_times(kind: Kind) {
+    let stage = Stage::new(kind, NEVER_FINAL).await;
+    let mut collector = behind(&stage, 20).await;
+    stage.reader.refuse_first_block();
+    for head in 21..=60 {
+        stage.mine_up_to(head);
+        assert!(matches!(collector.follow().await, Followed::Advanced { .. }));
+    }
+    assert_eq!(stage.reader.first_block_refusals(), 5);
+    stage.assert_complete(&Orders::default()).await;
+}
+
 pub(super) async fn a_new_block_takes_one_question_besides_the_look(kind: Kind) {
     let stage = Stage::new(kind, NEVER_FINAL).await;
     let mut collector = behind(&stage, 20).await;

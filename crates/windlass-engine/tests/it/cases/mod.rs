@@ -69,6 +69,7 @@ macro_rules! on_both_stores {
 on_both_stores! {
     ahead {
         many_blocks_take_few_questions
+        a_first_block_that_is_refused_is_asked_for_a_few_times
         a_new_block_takes_one_question_besides_the_look
         failing_questions_cost_themselves_alone
         a_head_whose_ranges_are_refused_goes_on_by_single_blocks

@@ -59,6 +59,8 @@ struct Script {
     is_silent_about_blocks: bool,
     /// Questions to each endpoint fail.
     refuses_each: bool,
+    /// How often it refused the chain's first block, if it does.
+    first_refused: Option<u64>,
     /// How many questions were asked.
     count: u64,
     /// So many of a hundred fail.
@@ -154,6 +156,16 @@ impl Scripted {
     /// Questions that are put to each endpoint fail, or are answered again.
     pub(crate) fn refuse_from_each(&self, is_refused: bool) {
         self.script().refuses_each = is_refused;
+    }
+
+    /// It fails at the chain's first block, which it does not keep.
+    pub(crate) fn refuse_first_block(&self) {
+        self.script().first_refused = Some(0);
+    }
+
+    /// How often it did.
+    pub(crate) fn first_block_refusals(&self) -> u64 {
+        self.script().first_refused.unwrap_or_default()
     }
 
     fn answer_about_block(&self) -> Result<(), ChainError> {
@@ -257,6 +269,10 @@ impl ChainReader for Scripted {
             self.looked();
         }
         self.answer()?;
+        if let (BlockTag::Number(0), Some(refused)) = (block, &mut self.script().first_refused) {
+            *refused += 1;
+            return Err(ChainError::new(ChainErrorKind::Refused, "history has been pruned"));
+        }
         let delay = self.script().finality_delay.filter(|_| block == BlockTag::Finalized);
         if let Some(delay) = delay {
             sleep(delay).await;
