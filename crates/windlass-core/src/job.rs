@@ -23,6 +23,8 @@ use crate::time::Timestamp;
 pub const MAX_CLAIMED_JOBS: u32 = 10_000;
 /// The most rows a listing returns.
 pub const MAX_LISTED_JOBS: u32 = 1_000;
+/// The payload of a job that was restored: what it said is not known any more.
+pub const NO_PAYLOAD: &str = "null";
 /// The largest payload, in bytes.
 pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;
 /// An error text is cut to this many bytes before it is stored.
@@ -109,6 +111,18 @@ pub struct JobClaim {
     pub max_per_lane: u32,
     /// A lane whose first job was begun this often without an end gives it up.
     pub max_attempts: u32,
+    /// What becomes of jobs whose rows somebody deleted.
+    pub deleted: DeletedJobs,
+}
+
+/// What a claim does about jobs whose rows were deleted from the database, or cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DeletedJobs {
+    /// The lane goes on behind those that were deleted; one that cannot be read is set aside.
+    #[default]
+    Skip,
+    /// They are put back with [`NO_PAYLOAD`] and handed out: the lane's key says what is to be done.
+    Restore,
 }
 
 impl JobClaim {

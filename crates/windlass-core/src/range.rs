@@ -1,12 +1,13 @@
 //! Block ranges. Claiming one moves the cursor and creates its job in one
 //! transaction, so that no crash can leave a range that nobody has.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::name::{CursorName, Owner, Queue};
+use crate::name::{CursorName, LaneKey, Owner, Queue};
 
 /// Blocks `from` to `to`, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -64,6 +65,22 @@ impl BlockRange {
         self.to.saturating_sub(self.from).saturating_add(1)
     }
 
+    /// The ranges of a queue's jobs, told by payload or, where that was lost, by lane key. Such a
+    /// range goes on up to the next one that begins above it, or to `last`: what was stored in
+    /// between is collected again, and nothing is left out. `None` where neither tells it.
+    pub fn of_jobs(jobs: &[(LaneKey, String)], last: u64) -> Vec<Option<Self>> {
+        let told: Vec<Option<Self>> =
+            jobs.iter().map(|(_, payload)| serde_json::from_str(payload).ok()).collect();
+        let first = |(key, _): &(LaneKey, String)| key.as_str().parse::<u64>().ok();
+        let firsts: BTreeSet<u64> = jobs.iter().filter_map(first).collect();
+        let up_to_next = |from: u64| {
+            let next = firsts.range(from.saturating_add(1)..).next();
+            let to = next.map_or(last, |next| last.min(next - 1));
+            Self { from, to: to.max(from) }
+        };
+        jobs.iter().zip(told).map(|(job, told)| told.or_else(|| first(job).map(up_to_next))).collect()
+    }
+
     /// The lane key of the range's job: sorts by block.
     pub fn lane_key(&self) -> String {
         format!("{:020}", self.from)
@@ -85,5 +102,20 @@ mod tests {
             BlockRange::next(u64::MAX, 10, u64::MAX),
             Some(BlockRange { from: u64::MAX, to: u64::MAX })
         );
+    }
+
+    #[test]
+    fn a_range_whose_job_lost_its_payload_reaches_up_to_the_next() {
+        let job = |from: u64, payload: &str| {
+            let key = BlockRange { from, to: from }.lane_key();
+            (LaneKey::new(key).expect("a key"), payload.to_owned())
+        };
+        let range = |from, to| Some(BlockRange { from, to });
+        let jobs = [job(40, "null"), job(10, "null"), job(20, r#"{"from":20,"to":24}"#), job(30, "")];
+        let expected = [range(40, 49), range(10, 19), range(20, 24), range(30, 39)];
+        assert_eq!(BlockRange::of_jobs(&jobs, 49), expected);
+        assert_eq!(BlockRange::of_jobs(&jobs[..1], 39), [range(40, 40)]);
+        let nameless = (LaneKey::new("a").expect("a key"), "null".to_owned());
+        assert_eq!(BlockRange::of_jobs(&[nameless], 49), [None]);
     }
 }

@@ -131,8 +131,8 @@ impl Changes {
     }
 
     /// Moves a lane past jobs whose rows are gone, up to `seq`; returns it as it will be. Nobody
-    /// holds it then, so that who held a lost job is fenced.
-    pub(crate) fn pass_lost(&mut self, lane: Lane, seq: i64) -> Lane {
+    /// holds it then, so that who held one of them is fenced.
+    pub(crate) fn pass_deleted(&mut self, lane: Lane, seq: i64) -> Lane {
         self.pass(&lane, seq);
         Lane { done_seq: seq, attempts: 0, last_error: None, available_at: lane.now, ..lane }
     }

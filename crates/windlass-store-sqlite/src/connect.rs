@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -15,6 +15,8 @@ use crate::table;
 
 /// How long a commit waits for another process that is writing.
 pub const WRITE_WAIT: Duration = Duration::from_secs(5);
+/// The pause before an opening that met another one tries again.
+const BUSY_PAUSE: Duration = Duration::from_millis(5);
 /// The write-ahead log is folded into the database at this size, in pages.
 const CHECKPOINT_PAGES: u32 = 4_000;
 /// What remains of the write-ahead log's file after a checkpoint, in bytes.
@@ -131,7 +133,7 @@ fn open(options: &SqliteOptions, flags: OpenFlags) -> StoreResult<Connection> {
 fn set_up_writer(connection: &Connection, options: &SqliteOptions) -> StoreResult<()> {
     connection.busy_timeout(WRITE_WAIT).map_err(sqlite_error)?;
     let set = |name: &str, value: &str| connection.pragma_update(None, name, value).map_err(sqlite_error);
-    set("journal_mode", "WAL")?;
+    retry_while_busy(|| set("journal_mode", "WAL"))?;
     set("wal_autocheckpoint", &CHECKPOINT_PAGES.to_string())?;
     set("journal_size_limit", &WAL_FILE_BYTES.to_string())?;
     set("cache_size", &format!("-{CACHE_KIB}"))?;
@@ -141,6 +143,19 @@ fn set_up_writer(connection: &Connection, options: &SqliteOptions) -> StoreResul
         set("max_page_count", &(bytes / u64::from(page)).max(1).to_string())?;
     }
     Ok(())
+}
+
+/// Tries again for as long as a commit would wait. Where two connections switch a new file to the
+/// write-ahead log at once, SQLite refuses one of them immediately: both hold a shared lock, and
+/// with a busy handler each would wait for the other.
+fn retry_while_busy(change: impl Fn() -> StoreResult<()>) -> StoreResult<()> {
+    let begun = Instant::now();
+    loop {
+        match change() {
+            Err(StoreError::Busy) if begun.elapsed() < WRITE_WAIT => std::thread::sleep(BUSY_PAUSE),
+            answer => return answer,
+        }
+    }
 }
 
 /// A file that cannot be opened is named.

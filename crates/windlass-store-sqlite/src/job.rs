@@ -8,8 +8,8 @@ use rusqlite::OptionalExtension;
 use windlass_core::commit::{Durability, Written};
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::job::{
-    ClaimedJob, JobClaim, JobFailure, JobFilter, JobId, JobRow, JobTicket, MAX_CLAIMED_JOBS, NewJob,
-    QueueCounts,
+    ClaimedJob, DeletedJobs, JobClaim, JobFailure, JobFilter, JobId, JobRow, JobTicket, MAX_CLAIMED_JOBS,
+    NO_PAYLOAD, NewJob, QueueCounts,
 };
 use windlass_core::name::Queue;
 use windlass_core::retry::Verdict;
@@ -184,11 +184,14 @@ fn claim_lane(tx: &Tx<'_>, lane: Lane, claim: &JobClaim, limit: u32) -> StoreRes
         bury_head(tx, &lane, &lane.exhaustion())?;
         return Ok(Vec::new());
     }
-    let jobs = first_jobs(tx, &lane, limit)?;
+    let jobs = match claim.deleted {
+        DeletedJobs::Skip => first_jobs(tx, &lane, limit)?,
+        DeletedJobs::Restore => vec![restored_head(tx, &lane)?],
+    };
     let first = jobs.first().map(|job| job.seq);
     let lane = match first {
         Some(seq) if seq == lane.head() => lane,
-        next => match pass_lost(tx, lane, next)? {
+        next => match pass_deleted(tx, lane, next)? {
             Some(lane) => lane,
             None => return Ok(Vec::new()),
         },
@@ -229,14 +232,36 @@ fn first_jobs(tx: &Tx<'_>, lane: &Lane, limit: u32) -> StoreResult<Vec<Open>> {
     Ok(jobs)
 }
 
+/// The first job of a lane; one that is gone or cannot be read is put back without its payload.
+/// Whoever held it is fenced by the claim.
+fn restored_head(tx: &Tx<'_>, lane: &Lane) -> StoreResult<Open> {
+    let head = lane.head();
+    match first_jobs(tx, lane, 1) {
+        Ok(mut jobs) => {
+            if let Some(job) = jobs.pop().filter(|job| job.seq == head) {
+                return Ok(job);
+            }
+        }
+        Err(StoreError::Corrupt(_) | StoreError::Other(_)) => {}
+        Err(error) => return Err(error),
+    }
+    tracing::warn!(
+        queue = lane.queue,
+        key = lane.key,
+        "a job was deleted from the database or made unreadable; it is put back"
+    );
+    tx.execute("DELETE FROM job WHERE lane_id = ?1 AND seq = ?2", (lane.id, head))?;
+    insert(tx, JobId { lane: lane.id, seq: head }, NO_PAYLOAD, None)?;
+    Ok(Open { seq: head, payload: NO_PAYLOAD.to_owned(), not_before: None })
+}
+
 /// Moves a lane past jobs whose rows are gone, up to the next one that is there. Nobody holds it
-/// then, so that who held a lost job is fenced; a lane without any job left goes with them.
-fn pass_lost(tx: &Tx<'_>, lane: Lane, next: Option<i64>) -> StoreResult<Option<Lane>> {
+/// then, so that who held one of them is fenced; a lane without any job left goes with them.
+fn pass_deleted(tx: &Tx<'_>, lane: Lane, next: Option<i64>) -> StoreResult<Option<Lane>> {
     tracing::error!(
         queue = lane.queue,
         key = lane.key,
-        "jobs were deleted from the database, and what they stood for is not done: `windlass audit --repair` \
-         finds what is missing of a range of blocks; payouts are taken up again"
+        "jobs were deleted from the database, and what they stood for is not done; payouts are taken up again"
     );
     let done_seq = next.map_or(lane.tail_seq, |seq| seq - 1);
     lane::pass(tx, &lane, done_seq)?;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use windlass_core::chain::{Address, B256, BlockHeader, BlockRef, Bytes, ChainId};
 use windlass_core::cursor::Cursor;
 use windlass_core::event::{LogEvent, Topics};
-use windlass_core::job::{JobClaim, NewJob};
+use windlass_core::job::{DeletedJobs, JobClaim, NewJob};
 use windlass_core::name::{CursorName, LaneKey, LeaseName, Owner, Partition, Queue, Sink, StateKey};
 use windlass_core::outbox::{MessageClaim, NewMessage};
 
@@ -79,6 +79,7 @@ pub fn claim(queue_name: &str, claimant: &str, max_jobs: u32) -> JobClaim {
         max_jobs,
         max_per_lane: 1,
         max_attempts: 10,
+        deleted: DeletedJobs::Skip,
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use windlass_core::job::{JobClaim, JobTicket, NewJob};
+use windlass_core::job::{DeletedJobs, JobClaim, JobTicket, NewJob};
 use windlass_core::name::{LaneKey, Owner, Queue};
 use windlass_core::store::Store;
 
@@ -120,6 +120,7 @@ async fn drain(store: Arc<dyn Store>, args: &Args) -> Result<Measured, Box<dyn s
                 max_jobs: args.batch,
                 max_per_lane: args.per_lane,
                 max_attempts: 10,
+                deleted: DeletedJobs::Skip,
             };
             tokio::spawn(work(store.clone(), claim, done.clone(), args.n))
         })

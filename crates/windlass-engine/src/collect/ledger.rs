@@ -7,8 +7,8 @@ use windlass_core::block_set::BlockSet;
 use windlass_core::chain::{B256, BlockRef};
 use windlass_core::commit::Write;
 use windlass_core::cursor::Cursor;
-use windlass_core::job::{JobFilter, MAX_LISTED_JOBS};
-use windlass_core::name::{CursorName, Queue, StateKey};
+use windlass_core::job::{JobFilter, MAX_LISTED_JOBS, NO_PAYLOAD};
+use windlass_core::name::{CursorName, LaneKey, Queue, StateKey};
 use windlass_core::plan::{Campaign, MAX_PLAN_BYTES, Plan};
 use windlass_core::range::{BlockRange, RANGE_CURSOR_SECONDARY};
 use windlass_core::store::Store;
@@ -89,13 +89,9 @@ pub(super) async fn open_blocks(
 ) -> Result<BTreeMap<u64, BlockSet>, CollectError> {
     let mut open_blocks = BTreeMap::new();
     for campaign in &plan.campaigns {
-        let queue = names.campaign_queue(campaign.id)?;
-        let mut open = Vec::new();
         // Twice, with those that were given up in between: whichever way a range moves
         // from one list to the other meanwhile, it is seen.
-        for dead in [false, true, false] {
-            add_ranges(store, &queue, dead, &mut open).await?;
-        }
+        let open = ranges(store, names, campaign, &[false, true, false]).await?;
         open_blocks.insert(campaign.id, BlockSet::from(open));
     }
     Ok(open_blocks)
@@ -109,27 +105,58 @@ pub(super) async fn dead_blocks(
 ) -> Result<BlockSet, CollectError> {
     let mut dead = Vec::new();
     for campaign in &plan.campaigns {
-        add_ranges(store, &names.campaign_queue(campaign.id)?, true, &mut dead).await?;
+        dead.extend(ranges(store, names, campaign, &[true]).await?);
     }
     Ok(BlockSet::from(dead))
 }
 
-async fn add_ranges(
+/// The range of a job whose payload was lost, as the ranges that are known bound it: those that
+/// are open or were given up, and the first that nobody has claimed.
+pub(super) async fn restored_range(
+    store: &dyn Store,
+    names: &ChainNames,
+    campaign: &Campaign,
+    key: &LaneKey,
+) -> Result<BlockRange, CollectError> {
+    let next = store.cursor(&names.campaign_cursor(campaign.id)?).await?;
+    let next = next.and_then(|cursor| u64::try_from(cursor.primary()).ok()).unwrap_or(u64::MAX);
+    let last = campaign.blocks.to.min(next.saturating_sub(1));
+    let mut jobs = vec![(key.clone(), NO_PAYLOAD.to_owned())];
+    for dead in [false, true] {
+        jobs.extend(jobs_of(store, &names.campaign_queue(campaign.id)?, dead).await?);
+    }
+    BlockRange::of_jobs(&jobs, last)[0].ok_or_else(|| CollectError::strange("a range", key))
+}
+
+/// The ranges of a campaign, as lists of its jobs tell them.
+async fn ranges(
+    store: &dyn Store,
+    names: &ChainNames,
+    campaign: &Campaign,
+    lists: &[bool],
+) -> Result<Vec<BlockRange>, CollectError> {
+    let queue = names.campaign_queue(campaign.id)?;
+    let mut jobs = Vec::new();
+    for dead in lists {
+        jobs.extend(jobs_of(store, &queue, *dead).await?);
+    }
+    let told = BlockRange::of_jobs(&jobs, campaign.blocks.to).into_iter().zip(&jobs);
+    told.map(|(range, (key, _))| range.ok_or_else(|| CollectError::strange("a range", key))).collect()
+}
+
+/// Lane keys and payloads of a queue's jobs.
+async fn jobs_of(
     store: &dyn Store,
     queue: &Queue,
     dead: bool,
-    ranges: &mut Vec<BlockRange>,
-) -> Result<(), CollectError> {
-    let mut after = None;
+) -> Result<Vec<(LaneKey, String)>, CollectError> {
+    let (mut jobs, mut after) = (Vec::new(), None);
     loop {
         let filter = JobFilter { queue: Some(queue.clone()), dead, after, limit: MAX_LISTED_JOBS };
         let page = store.list_jobs(&filter).await?;
-        let Some(last) = page.last() else { return Ok(()) };
+        let Some(last) = page.last() else { return Ok(jobs) };
         after = Some(last.id);
-        for job in &page {
-            let range = serde_json::from_str(&job.payload);
-            ranges.push(range.map_err(|error| CollectError::strange(format!("job {}", job.id), error))?);
-        }
+        jobs.extend(page.into_iter().map(|job| (job.key, job.payload)));
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 use windlass_core::chain::{Address, B256, BlockHeader};
 use windlass_core::finality::Finality;
-use windlass_core::job::{ClaimedJob, JobClaim, JobTicket};
+use windlass_core::job::{ClaimedJob, DeletedJobs, JobClaim, JobTicket};
 use windlass_core::name::{NameError, Owner, Queue};
 use windlass_core::payout::signer::Signer;
 use windlass_core::payout::submit::{NonceTag, TransactionChain};
@@ -119,6 +119,7 @@ impl Payer {
             max_jobs,
             max_per_lane: 1,
             max_attempts: u32::MAX,
+            deleted: DeletedJobs::Skip,
         };
         Ok(self.store.claim_jobs(&claim).await?)
     }

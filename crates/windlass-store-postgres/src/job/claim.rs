@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use windlass_core::error::{StoreError, StoreResult};
-use windlass_core::job::{ClaimedJob, JobClaim, JobId, JobTicket};
+use windlass_core::job::{ClaimedJob, DeletedJobs, JobClaim, JobId, JobTicket, NO_PAYLOAD};
 use windlass_core::time::Timestamp;
 
 use super::bury::bury;
@@ -75,7 +75,10 @@ async fn claim_rest(tx: &Tx, rest: &Rest<'_>) -> Outcome<Vec<ClaimedJob>> {
         exhausted.iter().for_each(|lane| changes.pass(lane, lane.head()));
         let mut jobs = first_jobs(tx, &lanes, candidates.max_per_lane()).await?.into_iter().peekable();
         for lane in lanes {
-            let run = std::iter::from_fn(|| jobs.next_if(|job| job.lane == lane.id)).collect();
+            let mut run: Vec<Open> = std::iter::from_fn(|| jobs.next_if(|job| job.lane == lane.id)).collect();
+            if claim.deleted == DeletedJobs::Restore && run.first().is_none_or(|job| job.seq != lane.head()) {
+                run = vec![restore(tx, &lane).await?];
+            }
             take_run(&mut changes, &mut claimed, lane, run, claim)?;
         }
     }
@@ -112,8 +115,19 @@ async fn first_jobs(tx: &Tx, lanes: &[Lane], max_per_lane: u32) -> Outcome<Vec<O
     rows.iter().map(read).collect()
 }
 
-/// Takes as much of a lane's run as may start now and has room. A lane that has lost jobs goes on
-/// behind them, and one that has none left is forgotten.
+/// Puts a lane's head back, without its payload. Whoever held it is fenced by the claim.
+async fn restore(tx: &Tx, lane: &Lane) -> Outcome<Open> {
+    tracing::warn!(lane.queue, lane.key, "a job was deleted from the database; it is put back");
+    tx.execute(
+        "INSERT INTO job (lane_id, seq, payload, enqueued_at_ms) VALUES ($1, $2, $3, $4)",
+        &[&lane.id, &lane.head(), &NO_PAYLOAD, &lane.now.as_ms()],
+    )
+    .await?;
+    Ok(Open { lane: lane.id, seq: lane.head(), payload: NO_PAYLOAD.to_owned(), not_before: None })
+}
+
+/// Takes as much of a lane's run as may start now and has room. A lane whose jobs were deleted goes
+/// on behind them, and one that has none left is forgotten.
 fn take_run(
     changes: &mut Changes,
     claimed: &mut Vec<ClaimedJob>,
@@ -125,24 +139,23 @@ fn take_run(
     if room == 0 {
         return Ok(());
     }
-    let lost = || {
+    let tell_deleted = || {
         tracing::error!(
             lane.queue,
             lane.key,
-            "jobs were deleted from the database, and what they stood for is not done: `windlass audit --repair` \
-             finds what is missing of a range of blocks; payouts are taken up again"
+            "jobs were deleted from the database, and what they stood for is not done; payouts are taken up again"
         );
     };
     let Some(head) = run.first() else {
-        lost();
+        tell_deleted();
         changes.forget(&lane);
         return Ok(());
     };
     let lane = if head.seq == lane.head() {
         lane
     } else {
-        lost();
-        changes.pass_lost(lane, head.seq - 1)
+        tell_deleted();
+        changes.pass_deleted(lane, head.seq - 1)
     };
     let is_due = |job: &Open| job.not_before.is_none_or(|instant| instant <= lane.now);
     if let Some(instant) = head.not_before.filter(|_| !is_due(head)) {

@@ -2,7 +2,7 @@
 
 use windlass_core::cursor::Cursor;
 use windlass_core::error::{StoreError, StoreResult};
-use windlass_core::job::{ClaimedJob, JobClaim};
+use windlass_core::job::{ClaimedJob, DeletedJobs, JobClaim};
 use windlass_core::range::{BlockRange, RANGE_CURSOR_SECONDARY, RangeClaim};
 use windlass_core::store::check_job_queue;
 use windlass_core::time::Timestamp;
@@ -38,6 +38,7 @@ impl Model {
             max_jobs: 1,
             max_per_lane: 1,
             max_attempts: 1,
+            deleted: DeletedJobs::Skip,
         };
         self.tally.hit("range claimed");
         Ok(Some((range, self.hand_out_new(job, &hold, now))))

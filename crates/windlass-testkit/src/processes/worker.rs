@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use windlass_core::commit::{Commit, Write};
 use windlass_core::error::StoreError;
-use windlass_core::job::{ClaimedJob, JobClaim};
+use windlass_core::job::{ClaimedJob, DeletedJobs, JobClaim};
 use windlass_core::outbox::NewMessage;
 use windlass_core::store::Store;
 
@@ -54,6 +54,7 @@ pub async fn work(store: Arc<dyn Store>) {
         ttl: make::ms(HOLD_MS),
         max_per_lane: 3,
         max_attempts: MAX_ATTEMPTS,
+        deleted: DeletedJobs::Skip,
         ..make::claim(QUEUE, &format!("process {}", std::process::id()), 6)
     };
     while open_jobs(&*store).await > 0 {

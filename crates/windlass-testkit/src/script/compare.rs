@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use windlass_core::commit::{Commit, Write};
-use windlass_core::job::{JobClaim, JobFilter, MAX_CLAIMED_JOBS, MAX_LISTED_JOBS};
+use windlass_core::job::{DeletedJobs, JobClaim, JobFilter, MAX_CLAIMED_JOBS, MAX_LISTED_JOBS};
 use windlass_core::outbox::{MAX_CLAIMED_MESSAGES, MessageClaim};
 use windlass_core::row_query::{Comparison, Condition, MAX_ROW_PAGE, Place};
 use windlass_core::store::Store;
@@ -193,6 +193,7 @@ fn claims_of_everything() -> Vec<Call> {
             max_jobs: MAX_CLAIMED_JOBS,
             max_per_lane: MAX_CLAIMED_JOBS,
             max_attempts: u32::MAX,
+            deleted: DeletedJobs::Skip,
         })
     });
     let messages = (0..3).map(|number| {

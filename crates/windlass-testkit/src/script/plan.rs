@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use windlass_core::commit::{Commit, Fence, Write};
 use windlass_core::cursor::CursorRule;
-use windlass_core::job::{JobClaim, JobFailure, JobFilter, JobId, JobTicket, NewJob};
+use windlass_core::job::{DeletedJobs, JobClaim, JobFailure, JobFilter, JobId, JobTicket, NewJob};
 use windlass_core::outbox::{DeliveryFailure, MessageClaim, SinkStart};
 use windlass_core::range::RangeClaim;
 use windlass_core::retry::Verdict;
@@ -58,6 +58,7 @@ fn job_call(world: &World, op: &Op) -> Option<Call> {
                 max_jobs: u32::from(*max_jobs),
                 max_per_lane: u32::from(*max_per_lane),
                 max_attempts: u32::from(*max_attempts),
+                deleted: DeletedJobs::Skip,
             })
         }
         Op::ClaimRange { owner, size, max_block } => Call::ClaimRange(RangeClaim {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_core::job::{JobClaim, JobFailure, NewJob};
+use windlass_core::job::{DeletedJobs, JobClaim, JobFailure, NewJob};
 use windlass_core::name::{LaneKey, LeaseName, Owner, Queue, Sink};
 use windlass_core::outbox::SinkStart;
 use windlass_core::retry::Verdict;
@@ -41,6 +41,7 @@ async fn fill(folder: &Folder) {
         max_jobs: 2,
         max_per_lane: 1,
         max_attempts: 10,
+        deleted: DeletedJobs::Skip,
     };
     let claimed = store.claim_jobs(&claim).await.expect("claimed");
     let verdicts = [Verdict::RetryAfter(Duration::from_secs(5)), Verdict::Dead];

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use windlass_core::error::{RetryAdvice, StoreError};
-use windlass_core::job::{ClaimedJob, JobClaim, JobTicket};
+use windlass_core::job::{ClaimedJob, DeletedJobs, JobClaim, JobTicket};
 use windlass_core::name::Owner;
 use windlass_core::plan::{Campaign, Plan};
 use windlass_core::range::{BlockRange, RangeClaim};
@@ -188,11 +188,14 @@ impl Backfiller {
             max_per_lane: 1,
             // Most who took it and did not end it were stopped: that says little about the range.
             max_attempts: options.retry.max_attempts.saturating_mul(TAKEOVERS_PER_ATTEMPT),
+            deleted: DeletedJobs::Restore,
         };
         let store = &*self.chain.store;
         let Some(job) = persist(store, || store.claim_jobs(&claim)).await?.pop() else { return Ok(None) };
-        let blocks: BlockRange = serde_json::from_str(&job.payload)
-            .map_err(|error| CollectError::strange(format!("job {}", job.ticket.job), error))?;
+        let blocks = match serde_json::from_str(&job.payload) {
+            Ok(blocks) => blocks,
+            Err(_) => ledger::restored_range(store, &self.chain.names, campaign, &job.key).await?,
+        };
         Ok(Some((blocks, job)))
     }
 

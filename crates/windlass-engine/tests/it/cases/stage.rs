@@ -17,7 +17,7 @@ use windlass_core::plan::Plan;
 use windlass_core::reader::ChainReader;
 use windlass_core::retry::RetryPolicy;
 use windlass_core::row_query::{Condition, MAX_ROW_PAGE, RowOrder, RowQuery};
-use windlass_core::store::{Cursors, Door, Events, Jobs, Outbox, Tables};
+use windlass_core::store::{Cursors, Door, Events, Jobs, Outbox, Store, Tables};
 use windlass_core::table::{EventRow, Identifier, RowHead, Rows, TableSpec, Value};
 use windlass_engine::collect::backfill::{Backfilled, Backfiller};
 use windlass_engine::collect::catalog::{Catalog, CatalogEntry, Emitter};
@@ -33,7 +33,7 @@ use super::flaky::Flaky;
 use super::scripted::Scripted;
 use crate::collect::chain::{COLLECTORS, FEES, Fee, Meaning, SimChain};
 use crate::collect::endpoint::Endpoint;
-use crate::database::{Database, Kind};
+use crate::database::{Database, Intruder, Kind};
 
 /// How long leases and holds last.
 pub(crate) const LEASE_TTL: Duration = Duration::from_secs(30);
@@ -114,10 +114,22 @@ impl Stage {
 
     /// The same with another chain.
     pub(crate) async fn of(kind: Kind, chain: SimChain) -> Self {
-        let chain = Arc::new(chain);
-        let endpoint = Arc::new(Endpoint::new(chain.clone(), 0));
         let clock = Arc::new(ManualClock::new());
         let (database, store) = Database::open(kind, clock.clone()).await;
+        Self::on(chain, clock, database, store).await
+    }
+
+    /// The same with a database that somebody else writes to as well.
+    pub(crate) async fn open_to_all(kind: Kind, finality_blocks: u64) -> (Self, Intruder) {
+        let clock = Arc::new(ManualClock::new());
+        let (database, store, intruder) = Database::open_to_all(kind, clock.clone()).await;
+        let chain = SimChain::with_finality(0, finality_blocks);
+        (Self::on(chain, clock, database, store).await, intruder)
+    }
+
+    async fn on(chain: SimChain, clock: Arc<ManualClock>, database: Database, store: Arc<dyn Store>) -> Self {
+        let chain = Arc::new(chain);
+        let endpoint = Arc::new(Endpoint::new(chain.clone(), 0));
         let shape: EventShape = FEES.parse().expect("an event");
         let index = Identifier::new("fees").expect("a name");
         let table = Arc::new(shape.table(&index, chain.id(), &[]));

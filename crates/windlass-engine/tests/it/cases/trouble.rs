@@ -224,3 +224,41 @@ pub(super) async fn a_row_of_another_block_stops_its_chain_and_not_the_process(k
     shutdown.cancel();
     run.await.expect("no panic").expect("it was told to stop, and had not stopped before");
 }
+
+pub(super) async fn ranges_whose_jobs_were_deleted_or_damaged_are_collected_again(kind: Kind) {
+    let second = format!("(SELECT id FROM lane WHERE key = '{:020}')", 6);
+    let damaged = match kind {
+        Kind::Sqlite => "CAST(x'ff' AS TEXT)",
+        Kind::Postgres => "'{\"from\":6'",
+    };
+    for statement in [
+        format!("DELETE FROM job WHERE lane_id = {second}"),
+        "DELETE FROM job".to_owned(),
+        format!("UPDATE job SET payload = {damaged} WHERE lane_id = {second}"),
+        format!("UPDATE job SET payload = {damaged}"),
+    ] {
+        let (stage, intruder) = Stage::open_to_all(kind, 3).await;
+        let mut collector = planned(&stage).await;
+        let five = BlockRange { from: 1, to: 5 };
+        let suggested = move || ChainErrorKind::RangeTooLarge { suggested: Some(five) };
+        stage.reader.judge(move |range| {
+            (range.count() > 5).then(|| ChainError::new(suggested(), "at most 5 blocks"))
+        });
+        assert_eq!(collector.backfill().await, Backfilled::Split { blocks: WHOLE, pieces: 4 });
+        assert_eq!(collector.backfill().await, Backfilled::Collected { blocks: five, events: 5 });
+        intruder.run(&[statement.clone()]).await;
+        assert!(stage.jobs(false).await.len() < 3 || statement.starts_with("UPDATE"), "{statement}");
+        let did = collector.work_off().await;
+        assert!(!did.iter().any(|step| matches!(step, Backfilled::Failed { .. })), "{statement}: {did:?}");
+        stage.reader.forgive();
+        collector.settle().await;
+        stage.assert_complete(&from_block(1)).await;
+        let plan = stage.plan_version().await;
+        assert_eq!(
+            (stage.jobs(false).await, stage.jobs(true).await),
+            (Vec::new(), Vec::new()),
+            "{statement}"
+        );
+        assert!(plan.is_some_and(|version| version > 1), "the campaign is over: {statement}");
+    }
+}

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use alloy_primitives::{Address, U256, keccak256};
 use async_trait::async_trait;
-use windlass_core::job::JobClaim;
+use windlass_core::job::{DeletedJobs, JobClaim};
 use windlass_core::name::Owner;
 use windlass_core::payout::desk::DeskError;
 use windlass_core::payout::request::PayoutId;
@@ -329,6 +329,7 @@ async fn what_another_works_on_is_left_alone_until_its_hold_runs_out() {
         max_jobs: 10,
         max_per_lane: 1,
         max_attempts: 10,
+        deleted: DeletedJobs::Skip,
     };
     assert_eq!(world.store.claim_jobs(&claim).await.expect("claimed").len(), 1);
     let mut process = world.process("one");

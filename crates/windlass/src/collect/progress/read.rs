@@ -189,11 +189,12 @@ async fn ledger(store: &dyn Store, names: &ChainNames) -> StoreResult<Ledger> {
         let cursor = names.campaign_cursor(campaign.id).map_err(unnamed)?;
         let queue = names.campaign_queue(campaign.id).map_err(unnamed)?;
         let next = store.cursor(&cursor).await?.and_then(position);
-        let mut open = listed(store, &queue, false).await?;
-        let dead = listed(store, &queue, true).await?;
+        let last = campaign.blocks.to;
+        let mut open = listed(store, &queue, last, false).await?;
+        let dead = listed(store, &queue, last, true).await?;
         if !dead.blocks.is_empty() {
             // One that was given up may have been tried again meanwhile.
-            open.extend(listed(store, &queue, false).await?);
+            open.extend(listed(store, &queue, last, false).await?);
         }
         let Listed { blocks: mut open, unlisted } = open;
         let (dead, not_listed) = (dead.blocks.minus(&open), unlisted.into_iter().chain(dead.unlisted));
@@ -222,26 +223,27 @@ impl Listed {
     }
 }
 
-/// The ranges of a campaign that are open, or were given up.
-async fn listed(store: &dyn Store, queue: &Queue, dead: bool) -> StoreResult<Listed> {
-    let mut ranges: Vec<BlockRange> = Vec::new();
+/// The ranges of a campaign up to its last block that are open, or were given up.
+async fn listed(store: &dyn Store, queue: &Queue, last_block: u64, dead: bool) -> StoreResult<Listed> {
+    let mut jobs = Vec::new();
     let mut filter = JobFilter { queue: Some(queue.clone()), dead, after: None, limit: MAX_LISTED_JOBS };
     let mut unlisted = None;
     loop {
         let page = store.list_jobs(&filter).await?;
         let Some(last) = page.last() else { break };
-        if ranges.len() >= MAX_LISTED_RANGES {
-            unlisted = ranges.iter().map(|range| range.from).min();
+        if jobs.len() >= MAX_LISTED_RANGES {
+            let told = BlockRange::of_jobs(&jobs, last_block);
+            unlisted = told.iter().flatten().map(|range| range.from).min();
             break;
         }
         filter.after = Some(last.id);
-        for row in &page {
-            ranges.push(parse::<BlockRange>(&row.id, &row.payload)?);
-        }
-        if page.len() < MAX_LISTED_JOBS as usize {
+        let is_last = page.len() < MAX_LISTED_JOBS as usize;
+        jobs.extend(page.into_iter().map(|job| (job.key, job.payload)));
+        if is_last {
             break;
         }
     }
+    let mut ranges: Vec<BlockRange> = BlockRange::of_jobs(&jobs, last_block).into_iter().flatten().collect();
     ranges.sort_unstable_by_key(|range| range.from);
     Ok(Listed { blocks: BlockSet::from(ranges), unlisted })
 }

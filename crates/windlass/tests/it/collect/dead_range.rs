@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use windlass_core::job::{JobClaim, JobFailure, JobFilter, JobRow};
+use windlass_core::job::{DeletedJobs, JobClaim, JobFailure, JobFilter, JobRow};
 use windlass_core::name::Owner;
 use windlass_core::retry::Verdict;
 use windlass_core::store::{Health, Jobs};
@@ -66,6 +66,7 @@ async fn wear_out(folder: &Folder) {
             max_jobs: 1,
             max_per_lane: 1,
             max_attempts: MAX_ATTEMPTS,
+            deleted: DeletedJobs::Skip,
         };
         clock.0.store(DAY_MS, Ordering::Relaxed);
         let claimed = store.claim_jobs(&claim).await.expect("an answer").pop().expect("it is due");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use windlass_core::chain::{Address, B256, BlockRef};
 use windlass_core::commit::{Commit, Write};
-use windlass_core::job::{JobClaim, JobFailure, NewJob};
+use windlass_core::job::{DeletedJobs, JobClaim, JobFailure, NewJob};
 use windlass_core::name::{LaneKey, Owner};
 use windlass_core::plan::{SourceId, Standing};
 use windlass_core::range::{RANGE_CURSOR_SECONDARY, RangeClaim};
@@ -87,6 +87,7 @@ async fn give_up_first(store: &SqliteStore, queue: Queue) {
         max_jobs: 1,
         max_per_lane: 1,
         max_attempts: 10,
+        deleted: DeletedJobs::Skip,
     };
     let claimed = store.claim_jobs(&claim).await.expect("claimed");
     let failure = JobFailure { ticket: claimed[0].ticket, error: "no".to_owned(), verdict: Verdict::Dead };
