@@ -246,7 +246,7 @@ pub(super) async fn ranges_whose_jobs_were_deleted_or_damaged_are_collected_agai
         });
         assert_eq!(collector.backfill().await, Backfilled::Split { blocks: WHOLE, pieces: 4 });
         assert_eq!(collector.backfill().await, Backfilled::Collected { blocks: five, events: 5 });
-        intruder.run(&[statement.clone()]).await;
+        intruder.run(std::slice::from_ref(&statement)).await;
         assert!(stage.jobs(false).await.len() < 3 || statement.starts_with("UPDATE"), "{statement}");
         let did = collector.work_off().await;
         assert!(!did.iter().any(|step| matches!(step, Backfilled::Failed { .. })), "{statement}: {did:?}");
