@@ -13,7 +13,7 @@ use windlass_core::finality::Finality;
 use windlass_core::name::{NameError, Owner};
 use windlass_core::outbox::NewMessage;
 use windlass_core::plan::{Plan, SourceId};
-use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, Header};
+use windlass_core::reader::{ChainError, ChainReader, Header};
 use windlass_core::retry::RetryPolicy;
 use windlass_core::store::Store;
 use windlass_core::table::Identifier;
@@ -29,6 +29,7 @@ use super::ledger;
 use super::misfit_log::MisfitLog;
 use super::names::{ChainNames, paused_key};
 use super::routing::Routing;
+use super::same_chain::SameChain;
 use super::sight::{self, KnownFinal, Sight};
 use super::verify::VerifyOptions;
 
@@ -108,8 +109,8 @@ pub struct CollectedChain {
     pub(super) misfit_log: MisfitLog,
     /// How it goes.
     pub(super) pulse: Arc<Pulse>,
-    /// Whether the endpoints were seen to have the last final block that is stored.
-    is_known: AtomicBool,
+    /// When the endpoints were last seen to have the last final block that is stored.
+    pub(super) same_chain: SameChain,
 }
 
 /// Why collecting a chain has stopped, for whoever asks.
@@ -164,7 +165,7 @@ impl CollectedChain {
             replanned,
             counts,
             pulse,
-            is_known: AtomicBool::new(false),
+            same_chain: SameChain::default(),
         })
     }
 
@@ -312,46 +313,6 @@ impl CollectedChain {
             Emitter::Contract(_) => None,
         });
         unknown.collect()
-    }
-
-    /// Whether the endpoints have the last final block that is stored. Those of another chain, or
-    /// of one that began anew under the same id, do not, and nothing of theirs is stored; the
-    /// follower finds out, and says so. It is asked once in a process, and again while the endpoints are
-    /// behind what is stored.
-    pub(super) async fn has_stored_final_block(&self) -> Result<bool, CollectError> {
-        if self.is_known.load(Ordering::Relaxed) {
-            return Ok(true);
-        }
-        let stored: Option<Sight> = ledger::read(&*self.store, &self.names.sight).await?;
-        if let Some(Sight { finalized, .. }) = stored {
-            let found = self.reader.header(BlockTag::Number(finalized.number)).await?;
-            let unknown = || {
-                let message =
-                    format!("the endpoint does not know block {}, which is final", finalized.number);
-                ChainError::new(ChainErrorKind::UnknownBlock, message)
-            };
-            if found.ok_or_else(unknown)?.block.hash != finalized.hash {
-                return Ok(false);
-            }
-        }
-        self.is_known.store(true, Ordering::Relaxed);
-        Ok(true)
-    }
-
-    /// The endpoints may serve another chain by now: whether they have the last final block that is stored is
-    /// asked again.
-    pub(super) fn doubt_endpoints(&self) {
-        self.is_known.store(false, Ordering::Relaxed);
-    }
-
-    /// Whether the endpoints have the last stored block. While they have not, they lag, or the
-    /// chain was replaced, and nothing that is stored is mended from what they say.
-    pub(super) async fn has_last_stored_block(&self) -> Result<bool, CollectError> {
-        let Some(position) = ledger::block(&*self.store, &self.names.head).await? else {
-            return self.has_stored_final_block().await;
-        };
-        let found = self.reader.header(BlockTag::Number(position.number)).await?;
-        Ok(found.is_some_and(|found| found.block.block_ref() == position))
     }
 
     /// Why collecting has stopped, if it has.

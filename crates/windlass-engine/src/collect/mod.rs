@@ -20,6 +20,7 @@
 //! | [`finality_wait`] | how long what is final waits for endpoints that are not heard |
 //! | [`rewind`], `rewind_target` | an operator's way back, and how far it goes |
 //! | `routing` | what sorts logs into tables |
+//! | `same_chain` | whether the endpoints still serve the chain that is stored |
 //! | `evidence` | whether what is stored of a block stays |
 //! | [`doubts`] | blocks that nobody can tell about, kept to be asked about again |
 //! | `resolve` | settles blocks that an answer contradicts |
@@ -57,5 +58,6 @@ mod resolve;
 pub mod rewind;
 mod rewind_target;
 mod routing;
+mod same_chain;
 pub mod sight;
 pub mod verify;

@@ -134,6 +134,7 @@ on_both_stores! {
         ranges_of_both_chains_are_collected_anew_after_a_rewind
         a_block_of_the_new_chain_is_not_taken_for_shared
         a_chain_that_began_anew_while_history_is_collected_is_noticed
+        a_process_that_only_collects_history_notices_that_the_chain_began_anew
         blocks_that_an_endpoint_does_not_keep_are_not_taken_for_gone
         refusals_do_not_put_off_that_the_chain_began_anew
         an_endpoint_that_lags_does_not_pass_for_another_chain_at_a_rewind

@@ -294,6 +294,27 @@ pub(super) async fn a_chain_that_began_anew_while_history_is_collected_is_notice
     stage.assert_complete(&orders).await;
 }
 
+/// Another process follows the head.
+pub(super) async fn a_process_that_only_collects_history_notices_that_the_chain_began_anew(kind: Kind) {
+    let (stage, orders) = (Stage::new(kind, 3).await, from_block(10));
+    stage.mine_up_to(100);
+    stage.reader.learn(5);
+    let mut following = stage.collector("a", &orders);
+    assert_eq!(following.follow().await, Followed::Planned);
+    let mut backfilling = stage.collector("b", &orders);
+    assert!(matches!(backfilling.backfill().await, Backfilled::Collected { .. }));
+    following.follow().await;
+    let before = stage.rows().await;
+    stage.chain.restart();
+    stage.mine_up_to(50);
+    pass(Duration::from_secs(5)).await;
+    for _ in 0..3 {
+        // Whatever it says, it stores nothing.
+        let _ = backfilling.backfiller.step().await;
+    }
+    assert_eq!(stage.rows().await, before);
+}
+
 /// A violation deeper than what an endpoint keeps: no block to go back to is named, for it could take back
 /// everything.
 pub(super) async fn blocks_that_an_endpoint_does_not_keep_are_not_taken_for_gone(kind: Kind) {
