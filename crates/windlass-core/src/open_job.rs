@@ -1,8 +1,15 @@
 //! An open job as a listing shows it: what its lane says about it, and what follows.
 
 use crate::job::{JobId, JobRow, JobState};
+use crate::lease::Epoch;
 use crate::name::{LaneKey, Owner, Queue};
 use crate::time::Timestamp;
+
+/// No epoch and no number of an entry is as large: a lane with one was altered, and is never taken.
+pub const MAX_LANE_NUMBER: i64 = 1 << 62;
+
+/// When a job can be claimed that its lane never comes to: the end of the year 9999.
+pub const NEVER: Timestamp = Timestamp::from_ms(253_402_300_799_999);
 
 /// An open job with its lane's columns, as a store reads them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +20,10 @@ pub struct OpenJob {
     pub queue: Queue,
     /// The lane's key.
     pub key: LaneKey,
+    /// How often the lane was taken.
+    pub epoch: Epoch,
+    /// The lane's last entry.
+    pub tail_seq: i64,
     /// The lane's last finished entry.
     pub done_seq: i64,
     /// The lane's last entry that was handed out.
@@ -34,12 +45,20 @@ pub struct OpenJob {
 }
 
 impl OpenJob {
+    /// Whether its lane ever comes to it. One that does not was altered in the database.
+    fn is_in_reach(&self) -> bool {
+        self.done_seq < self.id.seq
+            && self.id.seq <= self.tail_seq
+            && self.epoch.0.max(self.done_seq) < MAX_LANE_NUMBER
+    }
+
     /// The job as it stands at `now`. Attempts and errors are the first open job's;
     /// those behind it have none of their own.
     pub fn into_row(self, now: Timestamp) -> JobRow {
         let is_head = self.id.seq == self.done_seq + 1;
         let running = self.owner.is_some() && self.available_at > now && self.id.seq <= self.held_seq;
         let tried = is_head && (self.attempts > 0 || self.last_error.is_some());
+        let is_in_reach = self.is_in_reach();
         let waits_for_lane = is_head || running;
         JobRow {
             id: self.id,
@@ -53,7 +72,11 @@ impl OpenJob {
             attempts: if is_head { self.attempts } else { 0 },
             error: self.last_error.filter(|_| is_head),
             owner: self.owner.filter(|_| running),
-            at: if waits_for_lane { self.available_at } else { self.not_before.unwrap_or(self.enqueued_at) },
+            at: match waits_for_lane {
+                _ if !is_in_reach => NEVER,
+                true => self.available_at,
+                false => self.not_before.unwrap_or(self.enqueued_at),
+            },
             enqueued_at: self.enqueued_at,
             payload: self.payload,
         }
@@ -74,6 +97,8 @@ mod tests {
             id: JobId { lane: 1, seq },
             queue: Queue::new("q").expect("a name"),
             key: LaneKey::new("k").expect("a name"),
+            epoch: Epoch(3),
+            tail_seq: 7,
             done_seq: 4,
             held_seq: 6,
             owner: Some(Owner::new("w").expect("a name")),
@@ -91,6 +116,15 @@ mod tests {
         let states = |now| [5, 6, 7].map(|seq| job(seq).into_row(Timestamp::from_ms(now)).state);
         assert_eq!(states(99), [JobState::Running, JobState::Running, JobState::Waiting]);
         assert_eq!(states(100), [JobState::Retrying, JobState::Waiting, JobState::Waiting]);
+    }
+
+    #[test]
+    fn a_job_that_its_lane_never_comes_to_is_never_due() {
+        let out_of_reach = |altered: OpenJob| altered.into_row(Timestamp::from_ms(99)).at == NEVER;
+        assert!(!out_of_reach(job(5)));
+        assert!(out_of_reach(OpenJob { done_seq: 5, ..job(5) }));
+        assert!(out_of_reach(OpenJob { tail_seq: 4, ..job(5) }));
+        assert!(out_of_reach(OpenJob { epoch: Epoch(i64::MAX), ..job(5) }));
     }
 
     #[test]

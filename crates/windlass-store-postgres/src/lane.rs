@@ -10,7 +10,7 @@ use windlass_core::error::StoreError;
 use windlass_core::job::bounded_error;
 use windlass_core::lease::Epoch;
 use windlass_core::name::{LaneKey, NameError, Queue};
-use windlass_core::open_job::exhaustion;
+use windlass_core::open_job::{MAX_LANE_NUMBER, exhaustion};
 use windlass_core::time::{Timestamp, duration_ms};
 
 use crate::error::{Fault, Outcome};
@@ -19,8 +19,6 @@ use crate::tx::Tx;
 
 /// A lane whose row cannot be read is looked at again after this.
 const SET_ASIDE: Duration = Duration::from_secs(60);
-/// No epoch and no number of an entry is as large.
-pub(crate) const MAX_NUMBER: i64 = 1 << 62;
 
 /// A lane that this transaction has locked, as it stands at `now`.
 #[derive(Debug, Clone)]
@@ -81,7 +79,7 @@ impl Lane {
         let unnamed = |error: NameError| damaged(error.to_string());
         self.queue.parse::<Queue>().map_err(unnamed)?;
         self.key.parse::<LaneKey>().map_err(unnamed)?;
-        let is_sound = self.epoch.0 < MAX_NUMBER && self.done_seq < MAX_NUMBER;
+        let is_sound = self.epoch.0.max(self.done_seq) < MAX_LANE_NUMBER;
         is_sound.then_some(()).ok_or_else(|| damaged("a number is out of bounds"))
     }
 

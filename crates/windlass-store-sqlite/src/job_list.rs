@@ -3,6 +3,7 @@
 use rusqlite::{OptionalExtension, Row};
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::job::{JobFilter, JobId, JobRow, JobState, MAX_LISTED_JOBS, QueueCounts};
+use windlass_core::lease::Epoch;
 use windlass_core::open_job::OpenJob;
 use windlass_core::store::SINK_QUEUE_PREFIX;
 use windlass_core::time::Timestamp;
@@ -25,7 +26,7 @@ pub(crate) fn list(tx: &Tx<'_>, filter: &JobFilter) -> StoreResult<Vec<JobRow>> 
     let after = filter.after.unwrap_or(JobId { lane: 0, seq: 0 });
     let mut statement = tx.prepare(
         "SELECT job.lane_id, job.seq, queue, key, done_seq, held_seq, owner, available_at_ms, attempts, \
-             last_error, enqueued_at_ms, not_before_ms, payload \
+             last_error, enqueued_at_ms, not_before_ms, payload, epoch, tail_seq \
          FROM job JOIN lane ON lane.id = job.lane_id \
          WHERE (job.lane_id, job.seq) > (?1, ?2) AND (?3 IS NULL OR queue = ?3) \
          ORDER BY job.lane_id, job.seq",
@@ -49,7 +50,7 @@ pub(crate) fn list(tx: &Tx<'_>, filter: &JobFilter) -> StoreResult<Vec<JobRow>> 
 pub(crate) fn show(tx: &Tx<'_>, id: JobId) -> StoreResult<Option<JobRow>> {
     let mut statement = tx.prepare(
         "SELECT job.lane_id, job.seq, queue, key, done_seq, held_seq, owner, available_at_ms, attempts, \
-             last_error, enqueued_at_ms, not_before_ms, payload \
+             last_error, enqueued_at_ms, not_before_ms, payload, epoch, tail_seq \
          FROM job JOIN lane ON lane.id = job.lane_id WHERE job.lane_id = ?1 AND job.seq = ?2",
     )?;
     let open = statement.query_row((id.lane, id.seq), |row| Ok(open_row(row, tx.now)));
@@ -73,6 +74,8 @@ fn open_row(row: &Row<'_>, now: Timestamp) -> StoreResult<JobRow> {
         enqueued_at: timestamp(row, 10)?,
         not_before: get::<Option<i64>>(row, 11)?.map(Timestamp::from_ms),
         payload: get(row, 12)?,
+        epoch: Epoch(get(row, 13)?),
+        tail_seq: get(row, 14)?,
     };
     Ok(open.into_row(now))
 }

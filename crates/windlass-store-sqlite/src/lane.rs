@@ -11,7 +11,7 @@ use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::job::bounded_error;
 use windlass_core::lease::Epoch;
 use windlass_core::name::{LaneKey, NameError, Owner, Queue};
-use windlass_core::open_job::exhaustion;
+use windlass_core::open_job::{MAX_LANE_NUMBER, exhaustion};
 use windlass_core::time::Timestamp;
 
 use crate::error::Translate;
@@ -20,8 +20,6 @@ use crate::writer::Tx;
 
 /// A lane whose row cannot be read is looked at again after this.
 const SET_ASIDE: Duration = Duration::from_secs(60);
-/// No epoch and no number of an entry is as large.
-const MAX_NUMBER: i64 = 1 << 62;
 
 /// A lane as it stands.
 #[derive(Debug, Clone)]
@@ -82,7 +80,7 @@ impl Lane {
         let unnamed = |error: NameError| StoreError::Corrupt(error.to_string());
         self.queue.parse::<Queue>().map_err(unnamed)?;
         self.key.parse::<LaneKey>().map_err(unnamed)?;
-        let is_sound = self.epoch.0 < MAX_NUMBER && self.done_seq < MAX_NUMBER;
+        let is_sound = self.epoch.0.max(self.done_seq) < MAX_LANE_NUMBER;
         is_sound.then_some(()).ok_or_else(|| StoreError::Corrupt("a number is out of bounds".to_owned()))
     }
 

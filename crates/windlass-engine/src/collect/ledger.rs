@@ -7,7 +7,7 @@ use windlass_core::block_set::BlockSet;
 use windlass_core::chain::{B256, BlockRef};
 use windlass_core::commit::Write;
 use windlass_core::cursor::Cursor;
-use windlass_core::job::{JobFilter, MAX_LISTED_JOBS, NO_PAYLOAD};
+use windlass_core::job::{JobFilter, MAX_LISTED_JOBS, NO_PAYLOAD, NewJob};
 use windlass_core::name::{CursorName, LaneKey, Queue, StateKey};
 use windlass_core::plan::{Campaign, MAX_PLAN_BYTES, Plan};
 use windlass_core::range::{BlockRange, RANGE_CURSOR_SECONDARY};
@@ -126,6 +126,17 @@ pub(super) async fn restored_range(
         jobs.extend(jobs_of(store, &names.campaign_queue(campaign.id)?, dead).await?);
     }
     BlockRange::of_jobs(&jobs, last)[0].ok_or_else(|| CollectError::strange("a range", key))
+}
+
+/// The jobs of a campaign that are listed as open, as new ones.
+pub(super) async fn new_jobs(
+    store: &dyn Store,
+    names: &ChainNames,
+    campaign: &Campaign,
+) -> Result<Vec<NewJob>, CollectError> {
+    let queue = names.campaign_queue(campaign.id)?;
+    let jobs = jobs_of(store, &queue, false).await?;
+    Ok(jobs.into_iter().map(|(key, payload)| NewJob::new(queue.clone(), key, payload)).collect())
 }
 
 /// The ranges of a campaign, as lists of its jobs tell them.

@@ -4,9 +4,14 @@
 //! writes the next one. So a row that is open before the jobs were listed and is open as it was
 //! afterwards, and has no job between, has lost it: somebody deleted it from the database. Jobs
 //! decide nothing by themselves, and one too many is taken away by whoever claims it.
+//!
+//! A lane that was altered so that its jobs are not due for hours, or never, cannot be put right one
+//! by one: its queue is dropped, and every job of it made anew.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
+use windlass_core::commit::{Commit, Write};
 use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::job::{JobFilter, MAX_LISTED_JOBS, NewJob};
 use windlass_core::name::{LaneKey, NameError, Queue};
@@ -17,6 +22,9 @@ use windlass_core::payout::store::{MAX_PAYOUT_PAGE, Payouts};
 
 use super::ledger::Ledger;
 use super::names::PayNames;
+
+/// No job of a payout is put off as long: what is held is looked at after at most four hours.
+const LATEST: Duration = Duration::from_secs(5 * 3_600);
 
 /// What is open, as verified rows say.
 #[derive(Debug, Default)]
@@ -110,13 +118,24 @@ async fn enqueue(ledger: &Ledger, jobs: Vec<NewJob>) -> StoreResult<usize> {
     Ok(count)
 }
 
-/// The lanes of a queue that have a job.
+/// The lanes of a queue that have a job. None where one was altered: then the queue was dropped.
 async fn lanes(ledger: &Ledger, queue: &Queue) -> StoreResult<BTreeSet<LaneKey>> {
+    let latest = ledger.store().now().await?.after(LATEST);
     let mut lanes = BTreeSet::new();
     let mut filter = JobFilter { queue: Some(queue.clone()), limit: MAX_LISTED_JOBS, ..JobFilter::default() };
     loop {
         let jobs = ledger.store().list_jobs(&filter).await?;
         filter.after = jobs.last().map(|job| job.id);
+        if let Some(late) = jobs.iter().find(|job| job.at > latest) {
+            tracing::error!(
+                job = %late.id,
+                %queue,
+                "a job or its lane was altered in the database, so that it is not done for hours or never; \
+                 all jobs of its queue are made anew"
+            );
+            ledger.store().commit(Commit::of(vec![Write::DropQueue(queue.clone())])).await?;
+            return Ok(BTreeSet::new());
+        }
         let is_last = jobs.len() < MAX_LISTED_JOBS as usize;
         lanes.extend(jobs.into_iter().map(|job| job.key));
         if is_last {

@@ -2,6 +2,7 @@
 
 use tokio_postgres::Row;
 use windlass_core::job::{JobFilter, JobId, JobRow, JobState, MAX_LISTED_JOBS, QueueCounts};
+use windlass_core::lease::Epoch;
 use windlass_core::open_job::OpenJob;
 use windlass_core::time::Timestamp;
 
@@ -14,7 +15,7 @@ macro_rules! select_open {
     ($rest:literal) => {
         concat!(
             "SELECT lane_id, seq, queue, key, done_seq, held_seq, owner, available_at_ms, attempts, last_error, ",
-            "enqueued_at_ms, not_before_ms, payload, windlass_now($1) FROM job JOIN lane ON lane.id = lane_id ",
+            "enqueued_at_ms, not_before_ms, payload, windlass_now($1), epoch, tail_seq FROM job JOIN lane ON lane.id = lane_id ",
             $rest
         )
     };
@@ -91,6 +92,8 @@ fn open_row(row: &Row) -> Outcome<JobRow> {
         enqueued_at: timestamp(row, 10)?,
         not_before: get::<Option<i64>>(row, 11)?.map(Timestamp::from_ms),
         payload: get(row, 12)?,
+        epoch: Epoch(get(row, 14)?),
+        tail_seq: get(row, 15)?,
     };
     Ok(open.into_row(timestamp(row, 13)?))
 }

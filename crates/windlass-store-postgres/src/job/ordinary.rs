@@ -26,7 +26,7 @@ pub(super) struct Taken {
 /// Locks lanes and takes them all, or none: not when one of them is out of the
 /// ordinary, when the floor `$5` proves nothing, or when jobs came after the
 /// statement's view of the table, which the lock on their lane does not wait for.
-/// Lanes whose numbers cannot be right (from [`crate::lane::MAX_NUMBER`] on) are left out.
+/// Lanes whose numbers cannot be right (from [`windlass_core::open_job::MAX_LANE_NUMBER`] on) are left out.
 /// `$3` lanes of up to `$4` jobs are wanted, and at least `$10` must be found.
 const TAKE: &str = "
     WITH clock AS MATERIALIZED (SELECT windlass_now($1) AS now_ms),

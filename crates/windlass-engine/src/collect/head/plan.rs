@@ -83,9 +83,20 @@ impl Follower {
             // A range may have been stored after the chain was replaced: while the plan has its
             // campaign, a rewind collects it anew.
             if self.is_over(campaign).await? && self.is_canonical(&step.position).await? == Some(true) {
-                let new = step.plan.without(campaign.id);
                 let queue = self.chain.names.campaign_queue(campaign.id)?;
-                let writes = vec![Write::DropQueue(queue), ledger::put_plan(&self.chain.names, &new)?];
+                // Lanes that were altered may say that they have nothing left.
+                let left = ledger::new_jobs(&*self.chain.store, &self.chain.names, campaign).await?;
+                let mut writes = vec![Write::DropQueue(queue)];
+                if left.is_empty() {
+                    writes.push(ledger::put_plan(&self.chain.names, &step.plan.without(campaign.id))?);
+                } else {
+                    tracing::error!(
+                        campaign = campaign.id,
+                        ranges = left.len(),
+                        "lanes of ranges were altered in the database; the ranges are collected again"
+                    );
+                    writes.push(Write::Enqueue(left));
+                }
                 self.chain.store.commit(Commit::of(writes).under_lease(&step.lease)).await?;
                 return Ok(Some(Followed::Planned));
             }

@@ -236,6 +236,7 @@ pub(super) async fn ranges_whose_jobs_were_deleted_or_damaged_are_collected_agai
         "DELETE FROM job".to_owned(),
         format!("UPDATE job SET payload = {damaged} WHERE lane_id = {second}"),
         format!("UPDATE job SET payload = {damaged}"),
+        "UPDATE lane SET done_seq = tail_seq".to_owned(),
     ] {
         let (stage, intruder) = Stage::open_to_all(kind, 3).await;
         let mut collector = planned(&stage).await;

@@ -125,6 +125,7 @@ on_both_stores!(
     jobs_that_were_deleted_are_made_again,
     a_job_or_a_lane_alone_that_was_deleted_holds_up_no_payout,
     a_lane_that_was_altered_holds_up_no_other_payout,
+    a_payout_whose_lane_or_job_was_altered_does_not_wait_for_ever,
     a_log_that_was_cut_or_altered_stops_everything,
 );
 
@@ -628,6 +629,33 @@ async fn a_job_or_a_lane_alone_that_was_deleted_holds_up_no_payout(kind: Kind) {
             assert_eq!(case.world.payout(id).await.state, PayoutState::Confirmed, "{deleted}");
         }
         assert_eq!(case.paid().await, 3, "{deleted}");
+    }
+}
+
+async fn a_payout_whose_lane_or_job_was_altered_does_not_wait_for_ever(kind: Kind) {
+    const FAR: i64 = i64::MAX / 2;
+    for altered in [
+        format!("lane SET available_at_ms = {FAR}"),
+        format!("lane SET available_at_ms = {FAR}, owner = 'nobody', held_seq = tail_seq"),
+        "lane SET done_seq = tail_seq".to_owned(),
+        "lane SET tail_seq = 0, done_seq = 0".to_owned(),
+        "lane SET epoch = 9223372036854775807".to_owned(),
+        format!("job SET not_before_ms = {FAR}"),
+    ] {
+        let mut case = Break::new(kind, |options| options.max_open = 1).await;
+        let sent = case.world.approved("invoice-1", 5).await;
+        case.process.submitters[0].step().await.expect("signed");
+        let waiting = case.world.approved("invoice-2", 5).await;
+        assert!(case.sql(&[&format!("UPDATE {altered}")]).await > 1, "{altered}");
+        case.rounds(5).await;
+        case.check().await;
+        case.check().await;
+        case.world.clock.advance_ms(60_000);
+        case.rounds(20).await;
+        for id in [sent, waiting] {
+            assert_eq!(case.world.payout(id).await.state, PayoutState::Confirmed, "{altered}");
+        }
+        assert_eq!(case.paid().await, 2, "{altered}");
     }
 }
 
