@@ -122,6 +122,34 @@ pub enum LogSpan {
     Block(BlockRef),
     /// A range, by number: right behind finality.
     Range(BlockRange),
+    /// A range of the chain that has this block: the endpoint that gave the logs is asked for the
+    /// block behind them. One that serves another chain by then does not know the block.
+    RangeOnChain {
+        /// Which blocks.
+        blocks: BlockRange,
+        /// A final block of the chain.
+        anchor: BlockRef,
+    },
+}
+
+impl LogSpan {
+    /// The blocks of a range; `None` for a single block by its hash.
+    pub const fn range(self) -> Option<BlockRange> {
+        match self {
+            Self::Block(_) => None,
+            Self::Range(blocks) | Self::RangeOnChain { blocks, .. } => Some(blocks),
+        }
+    }
+}
+
+/// Refuses another block, or none, in the place of the one that tells a chain from others.
+pub fn expect_anchor(anchor: BlockRef, found: Option<BlockRef>) -> Result<(), ChainError> {
+    let refused = |what: String| Err(ChainError::new(ChainErrorKind::UnknownBlock, what));
+    match found {
+        Some(found) if found == anchor => Ok(()),
+        Some(found) => refused(format!("the endpoint has block {found} where block {anchor} is final")),
+        None => refused(format!("the endpoint does not know block {anchor}, which is final")),
+    }
 }
 
 /// Reads a chain. An answer may come from a node that lags or lies: callers check.

@@ -85,7 +85,14 @@ async fn after_failure(
     if !by_hash.is_followed() {
         return Err(failure);
     }
+    // A node that does not have the block says that it has no logs, too; another one behind the same
+    // URL may have some.
+    let is_lagging = failure.kind == ChainErrorKind::UnknownBlock && by_hash.is_unknown_believed();
     match by_number(rpc, block, filter).await {
+        Ok(logs) if is_lagging => {
+            by_hash.answered_by_number();
+            if logs.is_empty() { Err(failure) } else { Ok(logs) }
+        }
         Ok(logs) => {
             by_hash.refused(rpc.place(), &failure);
             Ok(logs)

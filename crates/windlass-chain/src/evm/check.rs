@@ -84,7 +84,7 @@ fn neighbours(one: &RpcLog, next: &RpcLog) -> Result<(), ChainError> {
 fn lies_in(span: LogSpan, log: &RpcLog) -> bool {
     match span {
         LogSpan::Block(block) => log.block == block,
-        LogSpan::Range(BlockRange { from, to }) => (from..=to).contains(&log.block.number),
+        LogSpan::Range(blocks) | LogSpan::RangeOnChain { blocks, .. } => blocks.contains(log.block.number),
     }
 }
 

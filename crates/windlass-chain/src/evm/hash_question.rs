@@ -21,6 +21,10 @@ use windlass_core::reader::LogFilter;
 const MAX_REFUSALS: u32 = 3;
 /// One question in so many is put by hash again: the endpoint may take it by now.
 const RETRY_EVERY: u32 = 256;
+/// After so many blocks in a row that are unknown by hash, that counts as a refusal: …
+const MAX_UNKNOWN: u32 = 8;
+/// … after so many where the endpoint has answered questions by hash before.
+const MAX_UNKNOWN_TAKEN: u32 = 64;
 /// After so many failures in a row by hash and by number, the endpoint itself is failing: then …
 const MAX_FAILURES: u32 = 3;
 /// … one failure in so many is followed by a question by number.
@@ -38,6 +42,10 @@ pub(super) struct HashQuestion {
     lacks: AtomicU32,
     /// Whether an answer by hash has had logs, and none has lacked them since.
     has_had_logs: AtomicBool,
+    /// Whether it was ever answered by hash.
+    is_taken: AtomicBool,
+    /// Unknown blocks in a row since then.
+    unknown: AtomicU32,
     /// Failures in a row that were not answered by number either.
     failures: AtomicU32,
     /// How many questions were put by number since the last one by hash.
@@ -86,10 +94,19 @@ impl HashQuestion {
     pub(super) fn answered(&self, has_logs: bool) {
         self.refusals.store(0, Ordering::Relaxed);
         self.failures.store(0, Ordering::Relaxed);
+        self.unknown.store(0, Ordering::Relaxed);
+        self.is_taken.store(true, Ordering::Relaxed);
         if has_logs {
             self.lacks.store(0, Ordering::Relaxed);
             self.has_had_logs.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// A block is unknown by its hash: whether that is believed, or may be how the endpoint refuses
+    /// such questions. One that has answered some before is believed for longer.
+    pub(super) fn is_unknown_believed(&self) -> bool {
+        let unknown = self.unknown.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+        unknown < if self.is_taken.load(Ordering::Relaxed) { MAX_UNKNOWN_TAKEN } else { MAX_UNKNOWN }
     }
 
     /// It failed, and the same block's logs came by number.

@@ -18,6 +18,7 @@
 //! | `transaction` | calls, sending and following transactions: the port to submit through |
 //! | `hex` | hexadecimal to fixed arrays |
 
+mod anchor;
 mod batch;
 mod block_logs;
 mod check;

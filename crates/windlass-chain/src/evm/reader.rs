@@ -17,6 +17,7 @@ use windlass_core::reader::{
     BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan, Receipts,
 };
 
+use super::anchor::AnchorCheck;
 use super::block_logs::{WantedBlock, block_logs};
 use super::check;
 use super::client::EvmRpc;
@@ -60,6 +61,7 @@ pub struct EvmReader {
     learner: Arc<Learner>,
     range_probe: Arc<RangeProbe>,
     hash_question: Arc<HashQuestion>,
+    anchor_check: Arc<AnchorCheck>,
     /// Whether a header of the endpoint has hashed to its block's hash.
     has_proven_headers: Arc<AtomicBool>,
     /// Whether the endpoint has said that it does not tell receipts.
@@ -107,6 +109,7 @@ impl EvmReader {
             learner,
             range_probe: Arc::default(),
             hash_question: Arc::default(),
+            anchor_check: Arc::default(),
             has_proven_headers: Arc::default(),
             no_receipts: Arc::default(),
         }
@@ -165,6 +168,11 @@ impl EvmReader {
         let logs = match span {
             LogSpan::Block(block) => self.one_block(WantedBlock { block, filter, bloom: None }).await?,
             LogSpan::Range(range) => self.range_logs(range, filter).await?,
+            LogSpan::RangeOnChain { blocks, anchor } => {
+                let logs = self.range_logs(blocks, filter).await?;
+                self.anchor_check.expect(&self.rpc, anchor).await?;
+                logs
+            }
         };
         Ok(self.given(logs))
     }

@@ -134,6 +134,63 @@ async fn an_endpoint_that_ignores_block_hashes_is_not_called_false_beside_anothe
     assert_eq!(pool.status().iter().map(|status| status.false_answers).sum::<u64>(), 0);
 }
 
+fn unknown_block(question: &Value) -> Response {
+    let error = json!({ "code": -32000, "message": "unknown block" });
+    Json(json!({ "jsonrpc": "2.0", "id": question["id"], "error": error })).into_response()
+}
+
+#[tokio::test]
+async fn an_endpoint_that_calls_every_block_hash_unknown_is_asked_by_number_in_the_end() {
+    let faulty = Faulty::new(Density::EveryBlocks(5), is_by_hash, unknown_block).await;
+    let pool = faulty.pool();
+    let (mut found, mut refused) = (0, 0);
+    for number in 1..=40 {
+        let header = pool.header(BlockTag::Number(number)).await.expect("an answer").expect("a block");
+        let span = LogSpan::Block(header.block.block_ref());
+        for _ in 0..20 {
+            match pool.logs(span, &all_its_logs()).await {
+                Ok(logs) => {
+                    found += logs.len();
+                    break;
+                }
+                Err(error) => {
+                    assert_eq!(error.kind, ChainErrorKind::UnknownBlock, "{error}");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(found, 8);
+    assert!(refused <= 10, "{refused}");
+    assert!(faulty.count() <= 20, "it has been learned: {}", faulty.count());
+}
+
+/// Of two nodes behind one URL the one that is asked for logs has fallen behind.
+#[tokio::test]
+async fn no_logs_by_number_are_no_answer_where_the_block_is_unknown_by_hash() {
+    let is_about_logs: fn(&Value) -> bool = |question| question["method"] == "eth_getLogs";
+    let lagging: Failure = |question| match is_by_hash(question) {
+        true => unknown_block(question),
+        false => result(question, json!([])),
+    };
+    for has_answered_before in [true, false] {
+        let faulty = Faulty::new(Density::PerBlock(1), is_about_logs, lagging).await;
+        let pool = faulty.pool();
+        if has_answered_before {
+            faulty.is_faulty.store(false, Ordering::Relaxed);
+            assert_eq!(logs_of(&pool, 1..=2).await, 2);
+            faulty.is_faulty.store(true, Ordering::Relaxed);
+        }
+        for number in 3..=7 {
+            let header = pool.header(BlockTag::Number(number)).await.expect("an answer").expect("a block");
+            let logs = pool.logs(LogSpan::Block(header.block.block_ref()), &all_its_logs()).await;
+            assert_eq!(logs.expect_err("nobody knows the block").kind, ChainErrorKind::UnknownBlock);
+        }
+        faulty.is_faulty.store(false, Ordering::Relaxed);
+        assert_eq!(logs_of(&pool, 3..=20).await, 18);
+    }
+}
+
 #[tokio::test]
 async fn an_endpoint_that_fails_at_all_logs_is_seldom_asked_twice() {
     let is_about_logs: fn(&Value) -> bool = |question| question["method"] == "eth_getLogs";

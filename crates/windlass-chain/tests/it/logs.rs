@@ -8,14 +8,14 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
-use windlass_chain::evm::{EvmPool, PoolOptions};
+use windlass_chain::evm::{EvmPool, EvmReader, EvmRpc, PoolOptions};
 use windlass_core::chain::BlockRef;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{BlockTag, ChainErrorKind, ChainReader, LogFilter, LogSpan};
 use windlass_devnet::node::{Announcement, Node, RpcError};
 use windlass_devnet::synthetic::{Density, SyntheticNode, SyntheticOptions};
 
-use crate::served::{Served, Twisted, all_its_logs, pool_of, serve_node, synthetic};
+use crate::served::{Served, Twisted, all_its_logs, chain_id, pool_of, serve_node, synthetic};
 
 const RANGE: LogSpan = LogSpan::Range(BlockRange { from: 1, to: 300 });
 
@@ -177,7 +177,7 @@ pub(crate) async fn logs_of(pool: &EvmPool, numbers: std::ops::RangeInclusive<u6
 
 #[tokio::test]
 async fn the_words_of_a_refusal_do_not_tell_whether_the_block_hash_is_taken() {
-    for words in ["unknown block", "header not found", "no such luck"] {
+    for words in ["no such luck", "filters by block hash are for others", "0"] {
         let node = NoBlockHash::new(words);
         let served = serve_node(Arc::<NoBlockHash>::clone(&node), "").await;
         let pool = pool_of(&[&served], PoolOptions::default());
@@ -231,4 +231,41 @@ async fn an_endpoint_that_takes_no_block_hash_is_asked_by_number() {
         let error = pool.logs(LogSpan::Block(other), &all_its_logs()).await.expect_err("it is gone");
         assert_eq!(error.kind, ChainErrorKind::UnknownBlock, "{error}");
     }
+}
+
+#[tokio::test]
+async fn a_range_is_of_the_chain_that_has_a_block() {
+    let served = serve_node(synthetic(600, Density::PerBlock(1)), "").await;
+    let url = served.server.http_url();
+    let pool = EvmPool::new(&[&url], chain_id(), PoolOptions::default()).expect("a pool");
+    let header = pool.header(BlockTag::Number(500)).await.expect("an answer").expect("a block");
+    let blocks = BlockRange { from: 1, to: 20 };
+    let of = |anchor| LogSpan::RangeOnChain { blocks, anchor };
+    let anchor = header.block.block_ref();
+    assert_eq!(pool.logs(of(anchor), &all_its_logs()).await.expect("logs").len(), 20);
+    let other = BlockRef { hash: B256::repeat_byte(7), ..anchor };
+    let ahead = BlockRef { number: 10_000, ..anchor };
+    for anchor in [other, ahead] {
+        let error = pool.logs(of(anchor), &all_its_logs()).await.expect_err("another chain");
+        assert_eq!(error.kind, ChainErrorKind::UnknownBlock, "{error}");
+    }
+}
+
+/// Ranges that are answered at once do not each take a question more.
+#[tokio::test]
+async fn one_question_covers_the_ranges_that_were_answered_before_it() {
+    let served = serve_node(synthetic(600, Density::PerBlock(1)), "latency=50ms").await;
+    let rpc = EvmRpc::new(&served.server.http_url()).expect("a client");
+    let reader = EvmReader::new(rpc, chain_id());
+    let header = reader.header(BlockTag::Number(500)).await.expect("an answer").expect("a block");
+    let (all, before) = (all_its_logs(), served.calls("eth_getBlockByNumber"));
+    let asked = (0..10).map(|place| {
+        let blocks = BlockRange { from: place * 20 + 1, to: place * 20 + 20 };
+        reader.logs(LogSpan::RangeOnChain { blocks, anchor: header.block.block_ref() }, &all)
+    });
+    for logs in futures_util::future::join_all(asked).await {
+        assert_eq!(logs.expect("logs").len(), 20);
+    }
+    let more = served.calls("eth_getBlockByNumber") - before;
+    assert!((1..=3).contains(&more), "{more}");
 }

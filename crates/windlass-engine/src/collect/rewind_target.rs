@@ -10,6 +10,7 @@
 
 use windlass_core::block_set::BlockSet;
 use windlass_core::chain::BlockRef;
+use windlass_core::error::RetryAdvice;
 use windlass_core::plan::Campaign;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind};
@@ -146,8 +147,11 @@ impl<'a> StoredBlocks<'a> {
             oldest = oldest.filter(|oldest| oldest.number <= block.number).or(Some(block));
         }
         let Some(oldest) = oldest else { return Ok(None) };
-        let found = self.chain.reader.header(BlockTag::Number(oldest.number)).await?;
-        // Not every endpoint has old blocks.
+        // Not every endpoint has old blocks, and some refuse to tell of them.
+        let found = match self.chain.reader.header(BlockTag::Number(oldest.number)).await {
+            Err(error) if error.retry == RetryAdvice::Never => None,
+            found => found?,
+        };
         let found = found.map(|found| found.block.block_ref()).filter(|found| *found != oldest);
         Ok(found.map(|found| (oldest, found)))
     }

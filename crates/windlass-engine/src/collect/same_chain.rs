@@ -1,11 +1,14 @@
 //! Whether the endpoints still serve the chain that is stored: nothing of another one, or of one
-//! that began anew under the same id, is stored among its rows.
+//! that began anew under the same id, is stored among its rows. Each answer about a range of the
+//! past is held against a final block of the endpoint that gave it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind};
+use windlass_core::chain::BlockRef;
+use windlass_core::range::BlockRange;
+use windlass_core::reader::{BlockTag, LogSpan, expect_anchor};
 
 use super::chain::CollectedChain;
 use super::error::CollectError;
@@ -37,20 +40,29 @@ impl CollectedChain {
             return Ok(true);
         }
         let asked_at = Instant::now();
-        let stored: Option<Sight> = ledger::read(&*self.store, &self.names.sight).await?;
-        if let Some(Sight { finalized, .. }) = stored {
-            let found = self.reader.header(BlockTag::Number(finalized.number)).await?;
-            let unknown = || {
-                let message =
-                    format!("the endpoint does not know block {}, which is final", finalized.number);
-                ChainError::new(ChainErrorKind::UnknownBlock, message)
-            };
-            if found.ok_or_else(unknown)?.block.hash != finalized.hash {
+        if let Some(anchor) = self.stored_final_block().await? {
+            let found = self.reader.header(BlockTag::Number(anchor.number)).await?;
+            let found = found.map(|found| found.block.block_ref());
+            if found.is_some_and(|found| found != anchor) {
                 return Ok(false);
             }
+            expect_anchor(anchor, found)?;
         }
         *self.same_chain.seen_at() = Some(asked_at);
         Ok(true)
+    }
+
+    /// How logs of blocks of the past are asked for.
+    pub(super) async fn span_of(&self, blocks: BlockRange) -> Result<LogSpan, CollectError> {
+        Ok(match self.stored_final_block().await? {
+            Some(anchor) => LogSpan::RangeOnChain { blocks, anchor },
+            None => LogSpan::Range(blocks),
+        })
+    }
+
+    async fn stored_final_block(&self) -> Result<Option<BlockRef>, CollectError> {
+        let stored: Option<Sight> = ledger::read(&*self.store, &self.names.sight).await?;
+        Ok(stored.map(|sight| sight.finalized.block_ref()))
     }
 
     /// The endpoints may serve another chain by now: they are asked again.

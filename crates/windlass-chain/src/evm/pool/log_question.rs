@@ -18,10 +18,7 @@ pub(super) struct AskLogs<'a> {
 impl AskLogs<'_> {
     /// How long the range is, if it is one.
     fn blocks(&self) -> Option<u64> {
-        match self.span {
-            LogSpan::Block(_) => None,
-            LogSpan::Range(range) => Some(range.to.saturating_sub(range.from).saturating_add(1)),
-        }
+        self.span.range().map(|range| range.to.saturating_sub(range.from).saturating_add(1))
     }
 
     /// Tells another endpoint how many logs there are.
@@ -36,16 +33,13 @@ impl Question for AskLogs<'_> {
     type Answer = GivenLogs;
 
     fn kind(&self) -> Kind {
-        match self.span {
-            LogSpan::Block(_) => Kind::BlockLogs,
-            LogSpan::Range(_) => Kind::RangeLogs,
-        }
+        if self.span.range().is_some() { Kind::RangeLogs } else { Kind::BlockLogs }
     }
 
     fn is_compared_first(&self, newest: Option<u64>) -> bool {
         match self.span {
             LogSpan::Block(block) => newest.is_some_and(|newest| block.number + NEWEST_BLOCKS >= newest),
-            LogSpan::Range(_) => false,
+            LogSpan::Range(_) | LogSpan::RangeOnChain { .. } => false,
         }
     }
 
@@ -54,10 +48,7 @@ impl Question for AskLogs<'_> {
     }
 
     fn needs(&self) -> Option<u64> {
-        match self.span {
-            LogSpan::Block(_) => None,
-            LogSpan::Range(range) => Some(range.to),
-        }
+        self.span.range().map(|range| range.to)
     }
 
     /// Of blocks that an endpoint does not have, it says that they hold no logs.
@@ -68,7 +59,7 @@ impl Question for AskLogs<'_> {
     fn about(&self) -> Option<B256> {
         match self.span {
             LogSpan::Block(block) => Some(block.hash),
-            LogSpan::Range(_) => None,
+            LogSpan::Range(_) | LogSpan::RangeOnChain { .. } => None,
         }
     }
 

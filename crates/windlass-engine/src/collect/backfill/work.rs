@@ -32,7 +32,8 @@ impl Backfiller {
         if range.blocks.count() / MUCH_TOO_LARGE >= learned {
             return self.split(&range, learned).await;
         }
-        let asked = self.chain.reader.logs(LogSpan::Range(range.blocks), &range.routing.filter);
+        let span = self.chain.span_of(range.blocks).await?;
+        let asked = self.chain.reader.logs(span, &range.routing.filter);
         let answer = match self.holding(range.job.ticket, asked).await {
             Held::Answered(answer) => answer,
             Held::Lost => return Ok(Backfilled::Lost { blocks: range.blocks }),
@@ -55,15 +56,10 @@ impl Backfiller {
 
     /// Commits a range: rows, message and the end of its job.
     async fn keep(&mut self, range: &Range, logs: Vec<LogEvent>) -> Result<Backfilled, CollectError> {
-        // The chain may have been replaced since the range was asked for.
-        match self.chain.has_stored_final_block().await {
-            Ok(true) => {}
-            Ok(false) => {
-                self.chain.store.release_jobs(&[range.job.ticket]).await?;
-                return Ok(Backfilled::Halted);
-            }
-            Err(CollectError::Chain(error)) => return self.give_back(range, error).await,
-            Err(error) => return Err(error),
+        // Collecting may have stopped since the range was asked for.
+        if self.chain.halt().await?.is_some() {
+            self.chain.store.release_jobs(&[range.job.ticket]).await?;
+            return Ok(Backfilled::Halted);
         }
         let last_hash = logs.last().map(|log| log.block.hash);
         let sorted = range.routing.sorted(&logs);

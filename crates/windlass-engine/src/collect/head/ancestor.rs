@@ -6,6 +6,7 @@ use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader};
 use crate::collect::chain::CollectedChain;
 use crate::collect::error::CollectError;
 use crate::collect::ledger;
+use crate::collect::rewind_target::StoredBlocks;
 use crate::collect::sight::Sight;
 
 /// How many stored headers are looked at in one go.
@@ -48,9 +49,20 @@ pub(super) async fn common_ancestor(chain: &CollectedChain, top: u64) -> Result<
     }
     let block = match lowest {
         Some(block) => block,
-        None => canonical(&*chain.reader, top).await?,
+        None => replaced_block(chain, top).await?,
     };
     Err(CollectError::final_block_gone(id, block))
+}
+
+/// The newest block up to `top` that is stored and that the chain has replaced; of which no header
+/// is kept, but rows are. The chain's own block at `top` where nothing like that is stored.
+async fn replaced_block(chain: &CollectedChain, top: u64) -> Result<BlockRef, CollectError> {
+    if let Some(stored) = StoredBlocks::read(chain).await?.newest_at(top).await?
+        && canonical(&*chain.reader, stored.number).await? != stored
+    {
+        return Ok(stored);
+    }
+    canonical(&*chain.reader, top).await
 }
 
 /// The highest stored block up to `top` that is known to have been final.

@@ -313,6 +313,7 @@ impl Follower {
         let is_confirmed = on_chain == Some(true);
         let step = Step { lease, sight, plan, position, is_confirmed, header_error };
         if on_chain == Some(false) {
+            chain.doubt_endpoints();
             return self.go_back(&step, position.number).await;
         }
         if is_confirmed {

@@ -131,11 +131,13 @@ on_both_stores! {
         after_a_restart_nothing_of_another_chain_is_collected
         a_chain_that_was_started_anew_is_collected_after_a_rewind
         a_chain_that_was_started_anew_is_noticed_while_it_is_short
-        ranges_of_both_chains_are_collected_anew_after_a_rewind
+        ranges_of_a_chain_that_was_replaced_are_collected_anew_after_a_rewind
         a_block_of_the_new_chain_is_not_taken_for_shared
         a_chain_that_began_anew_while_history_is_collected_is_noticed
         a_process_that_only_collects_history_notices_that_the_chain_began_anew
+        what_another_chain_answers_while_history_is_collected_is_not_stored
         blocks_that_an_endpoint_does_not_keep_are_not_taken_for_gone
+        an_endpoint_that_refuses_old_blocks_does_not_keep_a_block_to_go_back_to_from_being_named
         refusals_do_not_put_off_that_the_chain_began_anew
         an_endpoint_that_lags_does_not_pass_for_another_chain_at_a_rewind
         the_common_ancestor_is_found_however_much_is_gone

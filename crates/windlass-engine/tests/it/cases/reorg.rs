@@ -294,6 +294,39 @@ pub(super) async fn a_chain_that_began_anew_while_history_is_collected_is_notice
     stage.assert_complete(&orders).await;
 }
 
+/// Whether it is shorter or longer than the chain that was there.
+pub(super) async fn what_another_chain_answers_while_history_is_collected_is_not_stored(kind: Kind) {
+    for head in [60, 200] {
+        let (stage, orders) = (Stage::new(kind, 3).await, from_block(10));
+        stage.mine_up_to(100);
+        stage.reader.learn(5);
+        let mut collector = stage.collector("a", &orders);
+        assert_eq!(collector.follow().await, Followed::Planned);
+        assert!(matches!(collector.backfill().await, Backfilled::Collected { .. }));
+        collector.follow().await;
+        let before = stage.rows().await;
+        let ranges = stage.reader.hold_ranges();
+        let asked = stage.reader.asked().len();
+        let step = tokio::spawn(async move {
+            let did = collector.backfiller.step().await;
+            (collector, did)
+        });
+        while stage.reader.asked().len() == asked {
+            tokio::task::yield_now().await;
+        }
+        stage.chain.restart();
+        stage.mine_up_to(head);
+        ranges.add_permits(100);
+        let (mut collector, did) = step.await.expect("no panic");
+        assert!(!matches!(did, Ok(Backfilled::Collected { .. })), "{did:?}");
+        assert_eq!(stage.rows().await, before, "head {head}");
+        for _ in 0..3 {
+            let _ = collector.backfiller.step().await;
+        }
+        assert_eq!(stage.rows().await, before, "head {head}");
+    }
+}
+
 /// Another process follows the head.
 pub(super) async fn a_process_that_only_collects_history_notices_that_the_chain_began_anew(kind: Kind) {
     let (stage, orders) = (Stage::new(kind, 3).await, from_block(10));
@@ -328,6 +361,27 @@ pub(super) async fn blocks_that_an_endpoint_does_not_keep_are_not_taken_for_gone
     expect_violation(&stage, &mut collector).await;
     assert_eq!(stage.halt().await.and_then(|halt| halt.rewind_to), None);
     assert_eq!(stage.rows().await, before);
+}
+
+/// It refuses to tell of old blocks, as nodes do that keep the last ones only.
+pub(super) async fn an_endpoint_that_refuses_old_blocks_does_not_keep_a_block_to_go_back_to_from_being_named(
+    kind: Kind,
+) {
+    let (stage, orders) = (Stage::new(kind, 3).await, from_block(1));
+    stage.mine_up_to(120);
+    let mut collector = stage.collector("a", &orders);
+    collector.settle().await;
+    fork(&stage, 110, 140);
+    stage.reader.prune(0..=60);
+    expect_violation(&stage, &mut collector).await;
+    let to = stage.halt().await.and_then(|halt| halt.rewind_to).expect("a block");
+    assert!((100..=110).contains(&to), "{to}");
+    collector.follower.release().await;
+    let rewound = collector.chain.rewind(to).await.expect("an answer");
+    assert!(matches!(rewound, Rewound::Done { .. }), "{rewound:?}");
+    stage.reader.prune([]);
+    stage.collector("b", &orders).settle().await;
+    stage.assert_complete(&orders).await;
 }
 
 /// An endpoint that fails now and then is not waited for anew each time.
@@ -370,7 +424,7 @@ pub(super) async fn an_endpoint_that_lags_does_not_pass_for_another_chain_at_a_r
 
 /// Ranges that were under way when the chain was replaced have stored rows of both chains. The way
 /// back that is named lies below all of them.
-pub(super) async fn ranges_of_both_chains_are_collected_anew_after_a_rewind(kind: Kind) {
+pub(super) async fn ranges_of_a_chain_that_was_replaced_are_collected_anew_after_a_rewind(kind: Kind) {
     let (stage, orders) = (Stage::new(kind, 3).await, from_block(3));
     stage.mine_up_to(30);
     stage.reader.learn(5);
@@ -383,16 +437,14 @@ pub(super) async fn ranges_of_both_chains_are_collected_anew_after_a_rewind(kind
     assert_eq!(collector.follow().await, Followed::Advanced { blocks: 3, events: 3 });
     stage.chain.restart();
     stage.mine_up_to(35);
-    for range in [blocks(13, 17), blocks(18, 22)] {
-        assert_eq!(collector.backfill().await, Backfilled::Collected { blocks: range, events: 5 });
-    }
+    collector.backfiller.step().await.expect_err("the answer is of another chain");
     expect_violation(&stage, &mut collector).await;
     assert_eq!(stage.halt().await.and_then(|halt| halt.rewind_to), Some(2));
     collector.follower.release().await;
     let refused = collector.chain.rewind(17).await.expect("an answer");
     assert_eq!(refused, Rewound::Mixed { open_from: 3, rewind_to: Some(2) });
     let rewound = collector.chain.rewind(2).await.expect("an answer");
-    assert_eq!(rewound, Rewound::Done { rows: 23 });
+    assert_eq!(rewound, Rewound::Done { rows: 13 });
     let mut restarted = stage.collector("b", &orders);
     restarted.settle().await;
     stage.assert_complete(&orders).await;

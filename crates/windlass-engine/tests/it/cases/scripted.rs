@@ -45,6 +45,8 @@ struct Script {
     hidden: BTreeSet<(u64, u32)>,
     /// Blocks that the endpoint does not know yet.
     unknown: BTreeSet<u64>,
+    /// Blocks of which it refuses to tell.
+    pruned: BTreeSet<u64>,
     /// The newest block that it tells of; the chain's own, if there is none.
     head: Option<u64>,
     /// What it makes of logs before it sends them.
@@ -185,6 +187,11 @@ impl Scripted {
         self.script().unknown = blocks.iter().copied().collect();
     }
 
+    /// It refuses to tell of these blocks.
+    pub(crate) fn prune(&self, blocks: impl IntoIterator<Item = u64>) {
+        self.script().pruned = blocks.into_iter().collect();
+    }
+
     /// Whoever asks for a range from now on waits until there is a permit.
     pub(crate) fn hold_ranges(&self) -> Arc<Semaphore> {
         let gate = Arc::new(Semaphore::new(0));
@@ -273,6 +280,9 @@ impl ChainReader for Scripted {
             *refused += 1;
             return Err(ChainError::new(ChainErrorKind::Refused, "history has been pruned"));
         }
+        if matches!(block, BlockTag::Number(number) if self.script().pruned.contains(&number)) {
+            return Err(ChainError::new(ChainErrorKind::Refused, "pruned history unavailable"));
+        }
         let delay = self.script().finality_delay.filter(|_| block == BlockTag::Finalized);
         if let Some(delay) = delay {
             sleep(delay).await;
@@ -317,14 +327,14 @@ impl ChainReader for Scripted {
         if matches!(span, LogSpan::Block(_)) {
             self.answer_about_block()?;
         }
-        if let LogSpan::Range(range) = span {
+        if let Some(range) = span.range() {
             let mut script = self.script();
             script.asked.push((range, filter.clone()));
             if let Some(refusal) = script.judge.as_ref().and_then(|judge| judge(range)) {
                 return Err(refusal);
             }
         }
-        let gate = self.script().gate.clone().filter(|_| matches!(span, LogSpan::Range(_)));
+        let gate = self.script().gate.clone().filter(|_| span.range().is_some());
         if let Some(gate) = gate {
             gate.acquire().await.expect("it is never closed").forget();
         }

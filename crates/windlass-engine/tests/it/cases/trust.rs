@@ -199,7 +199,7 @@ pub(super) async fn an_answer_by_hash_with_another_number_stores_nothing(kind: K
         let renumber = |log: LogEvent| LogEvent { block: BlockRef { number: 9_000, ..log.block }, ..log };
         match span {
             LogSpan::Block(_) => logs.into_iter().map(renumber).collect(),
-            LogSpan::Range(_) => logs,
+            LogSpan::Range(_) | LogSpan::RangeOnChain { .. } => logs,
         }
     });
     let error = collector.follower.step().await.expect_err("the answer is of another block");
@@ -217,7 +217,7 @@ pub(super) async fn times_at_the_head_are_those_of_the_header(kind: Kind) {
     let (stage, mut collector) = backfilled(kind).await;
     stage.reader.tamper(|span, logs| match span {
         LogSpan::Block(_) => logs.into_iter().map(|log| LogEvent { timestamp_s: 7, ..log }).collect(),
-        LogSpan::Range(_) => logs,
+        LogSpan::Range(_) | LogSpan::RangeOnChain { .. } => logs,
     });
     stage.mine(&[1]);
     collector.settle().await;

@@ -117,7 +117,7 @@ pub(super) async fn an_endpoint_that_cuts_answers_off_is_looked_at_whole(kind: K
     let stage = Stage::new(kind, 3).await;
     stage.reader.tell_receipts();
     stage.reader.tamper(|span, logs| match span {
-        LogSpan::Range(_) => logs.into_iter().take(2).collect(),
+        LogSpan::Range(_) | LogSpan::RangeOnChain { .. } => logs.into_iter().take(2).collect(),
         LogSpan::Block(_) => logs,
     });
     while stage.chain.head() < HEAD - 20 {
@@ -147,7 +147,7 @@ pub(super) async fn every_header_is_looked_at_in_full(kind: Kind) {
 /// What an endpoint makes of ranges with blocks 50 to 199 in them.
 fn in_past(lie: impl Fn(LogEvent) -> Option<LogEvent>) -> impl Fn(LogSpan, Vec<LogEvent>) -> Vec<LogEvent> {
     move |span, logs| match span {
-        LogSpan::Range(_) => {
+        LogSpan::Range(_) | LogSpan::RangeOnChain { .. } => {
             let told = |log: LogEvent| match log.block.number {
                 50..200 => lie(log),
                 _ => Some(log),
@@ -272,7 +272,7 @@ pub(super) async fn a_missing_log_is_found_and_mended(kind: Kind) {
         stage.mine(&[1, 2, 3]);
     }
     stage.reader.tamper(|span, logs| match span {
-        LogSpan::Range(_) => {
+        LogSpan::Range(_) | LogSpan::RangeOnChain { .. } => {
             logs.into_iter().filter(|log| (log.block.number, log.log_index) != (60, 1)).collect()
         }
         LogSpan::Block(_) => logs,

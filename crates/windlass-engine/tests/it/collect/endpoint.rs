@@ -10,7 +10,7 @@ use windlass_core::chain::{Address, BlockHeader, Bytes, ChainId};
 use windlass_core::event::LogEvent;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{
-    BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan, Receipts,
+    BlockTag, ChainError, ChainErrorKind, ChainReader, Header, LogFilter, LogSpan, Receipts, expect_anchor,
 };
 
 use super::chain::{SimBlock, SimChain};
@@ -147,6 +147,12 @@ impl ChainReader for Endpoint {
         self.fail()?;
         match span {
             LogSpan::Range(blocks) => self.range(blocks, filter),
+            LogSpan::RangeOnChain { blocks, anchor } => {
+                let logs = self.range(blocks, filter)?;
+                let found = self.header(BlockTag::Number(anchor.number)).await?;
+                expect_anchor(anchor, found.map(|found| found.block.block_ref()))?;
+                Ok(logs)
+            }
             LogSpan::Block(block) => match self.chain.block_by_hash(block.hash) {
                 Some(block) if block.header.block.number <= self.top() => Ok(self.logs_of(&block, filter)),
                 // Some nodes say so, others have no logs.

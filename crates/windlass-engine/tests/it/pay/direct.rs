@@ -203,7 +203,7 @@ impl ChainReader for Direct {
         let newest = self.newest();
         match span {
             LogSpan::Block(block) => wanted["blockHash"] = json!(block.hash),
-            LogSpan::Range(range) => {
+            LogSpan::Range(range) | LogSpan::RangeOnChain { blocks: range, .. } => {
                 self.seen_from(newest, BlockTag::Number(range.to))?;
                 wanted["fromBlock"] = json!(format!("{:#x}", range.from));
                 wanted["toBlock"] = json!(format!("{:#x}", range.to));

@@ -246,7 +246,10 @@ impl ChainReader for Fake {
             LogSpan::Block(block) if block.number > manner.head => {
                 Err(ChainError::new(ChainErrorKind::UnknownBlock, "unknown block"))
             }
-            LogSpan::Range(BlockRange { from, to }) if to - from >= manner.max_blocks => {
+            LogSpan::Range(BlockRange { from, to })
+            | LogSpan::RangeOnChain { blocks: BlockRange { from, to }, .. }
+                if to - from >= manner.max_blocks =>
+            {
                 let suggested = Some(BlockRange { from, to: from + manner.max_blocks - 1 });
                 Err(ChainError::new(ChainErrorKind::RangeTooLarge { suggested }, "too large"))
             }
