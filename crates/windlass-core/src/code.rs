@@ -125,7 +125,7 @@ codes! {
     SignerHalted = "W0608";
     /// The audit log was tampered with.
     AuditBroken = "W0609";
-    /// The vault and the store tell different stories of a payout.
+    /// The vault and the database disagree about a payout.
     VaultDiffers = "W0610";
     /// A transaction was reverted, or did not come through in time.
     TransactionFailed = "W0611";

@@ -36,7 +36,7 @@ pub(crate) fn shutdown() -> Result<CancellationToken, Failure> {
 
 async fn obey(mut signals: Signals, first: CancellationToken) {
     signals.any().await;
-    output::note("stopping; once more to end at once");
+    output::note("stopping; press Ctrl-C again to force");
     first.cancel();
     signals.any().await;
     process::exit(INTERRUPTED);

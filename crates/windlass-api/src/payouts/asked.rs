@@ -151,7 +151,7 @@ pub(crate) fn random_key() -> ApiResult<IdempotencyKey> {
     IdempotencyKey::new(parts.join("-")).map_err(ApiError::internal)
 }
 
-/// A payout's id. What is none names no payout.
+/// A payout's id, or the reason why the text is none.
 pub(crate) fn payout_id(text: &str) -> ApiResult<PayoutId> {
     text.parse().map_err(|_| ApiError::new(ErrorCode::NotFound, "request not found"))
 }

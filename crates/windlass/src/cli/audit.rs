@@ -54,7 +54,7 @@ pub(crate) struct Args {
     /// Another endpoint, asked where a block does not prove itself: a URL, env:NAME or file:PATH
     #[arg(long, value_name = "URL", value_parser = secret)]
     rpc: Option<Secret>,
-    /// Collect blocks that differ anew
+    /// Collect differing blocks again
     #[arg(long)]
     repair: bool,
     /// Print JSON

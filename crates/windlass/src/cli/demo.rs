@@ -10,7 +10,7 @@ use crate::{output, signals};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Stop by itself after this time, such as 20s
+    /// Stop after this time, such as 20s
     #[arg(long = "for", value_name = "DURATION")]
     run_for: Option<HumanDuration>,
     /// Print one JSON object at the end

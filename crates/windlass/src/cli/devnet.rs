@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// How many blocks must stand on a block before it is final
     #[arg(long, value_name = "BLOCKS", default_value_t = 64)]
     finality_depth: u64,
-    /// How many of the ten development accounts have money
+    /// How many of the ten development accounts are funded
     #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u8).range(1..=10))]
     accounts: u8,
     /// What goes wrong and how often, such as 429=0.1,latency=20ms,reset=0.01@eth_getLogs

@@ -16,7 +16,7 @@ use crate::output::{self, human};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Which index
+    /// The index
     name: IndexName,
     /// Which event, by name or signature; it can be left out where there is only one
     #[arg(long)]

@@ -51,48 +51,48 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run a demonstration: collect and pay out on a local test chain
+    /// Run a demo: collect and pay out on a local test chain
     Demo(demo::Args),
-    /// Run a development chain
+    /// Run a local development chain
     Devnet(devnet::Args),
-    /// Write a configuration to start from
+    /// Write a starter configuration
     Init(init::Args),
-    /// Run until told to stop
+    /// Run all configured roles until stopped
     Run(run::Args),
     /// Check configuration, database, endpoints and disk
     Doctor(doctor::Args),
-    /// Show how everything stands
+    /// Show status
     Status(status::Args),
-    /// Look at what is collected, add to it, pause it, remove it
+    /// List, add, pause and remove indexes
     Index(index::Args),
-    /// Write what was collected to a file
+    /// Export collected events to a file
     Export(export::Args),
-    /// Run one SQL statement over what was collected
+    /// Run a read-only SQL statement over collected events
     Sql(sql::Args),
-    /// Prove that what was collected is what the chain has
+    /// Verify collected events against the chain
     Audit(audit::Args),
-    /// Ask for payouts, approve them, look at them
+    /// Create, approve and inspect payouts
     Payout(payout::Args),
-    /// Set up paying, compare payouts with what the vault has paid, accept a replaced chain
+    /// Set up payouts and reconcile them with the vault
     Pay(pay::Args),
-    /// Try a payout against the rules
+    /// Evaluate the risk rules for a payout
     Risk(risk::Args),
-    /// Make, open and resume keys that sign
+    /// Create, check and resume signers
     Signer(signer::Args),
-    /// Make and revoke keys of the API
+    /// Create and revoke API keys
     Key(key::Args),
-    /// Verify and read the log of everything done with payouts
+    /// Verify, list and repair the audit log
     #[command(name = "audit-log")]
     AuditLog(audit_log::Args),
-    /// Deploy a vault, look at it, set its rules
+    /// Deploy, inspect and administer a vault
     Vault(vault::Args),
-    /// Look at jobs, and retry those that were given up
+    /// List jobs and retry dead ones
     Jobs(jobs::Args),
     /// Show, check and document the configuration
     Config(config::Args),
     /// Explain an error code
     Explain(explain::Args),
-    /// Print a shell's completion script
+    /// Print a shell completion script
     Completions(completions::Args),
     /// Show the version
     Version(version::Args),

@@ -146,7 +146,7 @@ fn a_second_signal_ends_it_at_once() {
     held.read_exact(&mut asked).expect("the server asks for the body");
     assert_eq!(&asked, b"HTTP/1.1 100");
     running.signal("INT");
-    running.wait_for("once more");
+    running.wait_for("to force");
     running.signal("INT");
     assert_eq!(running.end().0.code(), Some(130));
 }

@@ -13,10 +13,10 @@ pub(crate) struct Args {
     /// Only entries about this: a payout's id, an account, a key's name
     #[arg(long)]
     subject: Option<String>,
-    /// Continue behind this entry, the last of the page before
+    /// Continue after this entry, the last of the previous page
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     after: i64,
-    /// At most so many
+    /// Maximum number of rows
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_PAYOUT_PAGE)))]
     limit: u32,
     /// Print JSON

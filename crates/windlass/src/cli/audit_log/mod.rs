@@ -19,15 +19,15 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Check every entry and every row that it names: states, approvals, keys, transactions
+    /// Verify every audit entry against the rows it names
     Verify(verify::Args),
     /// List entries, oldest first
     List(list::Args),
-    /// Print the log's end, to be kept elsewhere
+    /// Print the audit head, to be stored elsewhere
     Head(head::Args),
-    /// Go on from the log as it stands, after a backup was restored
+    /// Accept the audit log as it is after restoring a backup
     Accept(accept::Args),
-    /// List rows that were refused, or put one right from what the log says
+    /// List refused rows, or repair one from the audit log
     Repair(repair::Args),
 }
 

@@ -18,13 +18,13 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Print what is in force and where each value came from; secrets are not shown
+    /// Print the effective values and their origins, without secrets
     Show(show::Args),
-    /// Say whether the configuration is accepted, with every problem
+    /// Check the configuration and report every problem
     Check,
     /// Print the JSON Schema of the configuration
     Schema,
-    /// Print a commented file that is accepted
+    /// Print a commented example configuration
     Example,
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Args {
     /// The name of a configured chain; it can be left out where there is only one
     #[arg(long)]
     chain: Option<String>,
-    /// The contract's address; several times for several
+    /// The contract's address; may be repeated
     #[arg(long = "contract", value_name = "ADDRESS", value_parser = typed_address, required = true)]
     contracts: Vec<Address>,
     #[command(flatten)]

@@ -12,12 +12,12 @@ use crate::output::{self, human};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Which index; first remove its section from the configuration
+    /// The index; remove its section from the configuration first
     name: IndexName,
-    /// Remove its tables with everything in them; nothing is removed without this
+    /// Delete its tables with all rows; required
     #[arg(long, requires = "yes")]
     data: bool,
-    /// Yes, really
+    /// Skip the confirmation
     #[arg(long)]
     yes: bool,
 }

@@ -32,15 +32,15 @@ const MAX_SHOWN_BYTES: usize = 96;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Which index
+    /// The index
     name: IndexName,
-    /// Continue behind this log, the last of the page before
+    /// Continue after this log, the last of the previous page
     #[arg(long, value_name = "BLOCK:LOG")]
     after: Option<LogPlace>,
-    /// At most so many
+    /// Maximum number of rows
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LISTED)))]
     limit: u32,
-    /// Print JSON, with all of the data
+    /// Print JSON with all data
     #[arg(long)]
     json: bool,
 }

@@ -29,21 +29,21 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// List indexes and how far they are
+    /// List indexes with their progress
     List(list::Args),
     /// Show one index with its tables
     Show(show::Args),
-    /// List logs that do not fit their events; they are kept as they came
+    /// List undecodable logs; they are kept as received
     Misfits(misfits::Args),
-    /// Add an index to the configuration file, after checking it
+    /// Check an index and add it to the configuration file
     Add(add::Args),
-    /// Stop collecting an index until it is resumed
+    /// Pause an index
     Pause(pause::Args),
-    /// Go on collecting an index
+    /// Resume a paused index
     Resume(resume::Args),
-    /// Remove what was collected of an index
+    /// Delete the collected data of an index
     Drop(drop::Args),
-    /// Take back everything of a chain above a block, to be collected anew
+    /// Delete everything of a chain above a block and collect it again
     Rewind(rewind::Args),
 }
 

@@ -15,7 +15,7 @@ use crate::output;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Which index
+    /// The index
     name: IndexName,
 }
 

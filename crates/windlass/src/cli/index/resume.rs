@@ -7,7 +7,7 @@ use crate::failure::Failure;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Which index
+    /// The index
     name: IndexName,
 }
 

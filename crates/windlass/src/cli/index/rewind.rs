@@ -25,10 +25,10 @@ pub(crate) struct Args {
     /// The name of a configured chain
     #[arg(long)]
     chain: String,
-    /// The last block that stays
+    /// The last block to keep
     #[arg(long, value_name = "BLOCK")]
     to: u64,
-    /// Yes, really
+    /// Skip the confirmation
     #[arg(long, required = true)]
     yes: bool,
 }

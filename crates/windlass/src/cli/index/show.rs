@@ -12,7 +12,7 @@ use crate::output::{self, human};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Which index
+    /// The index
     name: IndexName,
     /// Print JSON
     #[arg(long)]

@@ -44,7 +44,7 @@ pub(crate) struct Args {
     /// What the chain is called [default: what most people call it]
     #[arg(long, value_name = "NAME", requires = "rpc")]
     chain_name: Option<String>,
-    /// A contract to collect; several times for several
+    /// A contract to collect; may be repeated
     #[arg(long = "contract", value_name = "ADDRESS", value_parser = typed_address, requires = "rpc")]
     contracts: Vec<Address>,
     #[command(flatten)]

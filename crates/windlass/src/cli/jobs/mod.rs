@@ -21,11 +21,11 @@ pub(crate) struct Args {
 enum Verb {
     /// List open jobs
     List(page::PageArgs),
-    /// List jobs that were given up
+    /// List dead jobs
     Dead(page::PageArgs),
-    /// Show one job, open or dead
+    /// Show one job
     Show(show::Args),
-    /// Put dead jobs at the end of their lanes again
+    /// Requeue dead jobs at the end of their lanes
     Retry(retry::Args),
 }
 

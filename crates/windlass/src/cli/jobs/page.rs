@@ -18,10 +18,10 @@ pub(crate) struct PageArgs {
     /// Only jobs of this queue
     #[arg(long)]
     queue: Option<Queue>,
-    /// Continue behind this job, the last of the page before
+    /// Continue after this job, the last of the previous page
     #[arg(long, value_name = "ID")]
     after: Option<JobId>,
-    /// At most so many
+    /// Maximum number of rows
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LISTED_JOBS)))]
     limit: u32,
     /// Print JSON

@@ -30,10 +30,10 @@ const LEASE_PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What it allows: viewer, operator, approver or admin
+    /// The key's role: viewer, operator, approver or admin
     #[arg(long, value_parser = role)]
     role: Role,
-    /// Whose it is: under this name its deeds stand in the audit log
+    /// The owner's name, as the audit log records it
     #[arg(long)]
     name: String,
     /// Without an admin's key, because all of them are lost; the audit log says so

@@ -22,11 +22,11 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Make a key; it is shown once
+    /// Create an API key; it is shown once
     Create(create::Args),
-    /// List keys, without what is secret
+    /// List API keys without their secrets
     List(list::Args),
-    /// Make a key worthless, for good
+    /// Revoke an API key permanently
     Revoke(revoke::Args),
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct Args {
     /// Skip the confirmation
     #[arg(long)]
     yes: bool,
-    /// Show the blocks that would be known; change nothing
+    /// Show the blocks that would be accepted, without changing anything
     #[arg(long)]
     dry_run: bool,
     /// Print JSON

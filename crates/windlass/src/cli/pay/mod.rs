@@ -17,11 +17,11 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Set up paying: keys, configuration and vault
+    /// Create signing keys, configuration and vault for payouts
     Init(Box<init::Args>),
-    /// Compare the store with what the vault says it has paid, and mend the store
+    /// Compare the database with the vault's payments and repair the database
     Reconcile(reconcile::Args),
-    /// Accept the chain that the endpoints serve in the place of the one that the vault is known on
+    /// Accept a replaced chain for a vault
     AcceptChain(accept_chain::Args),
 }
 

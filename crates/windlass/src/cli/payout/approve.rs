@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// Ids of payouts, their first 8 or last 6 digits or more, or their keys
     #[arg(required = true)]
     ids: Vec<PayoutName>,
-    /// Show what would be approved, and approve nothing
+    /// Show what would be approved, without approving it
     #[arg(long)]
     dry_run: bool,
     /// Print JSON

@@ -22,7 +22,7 @@ use crate::pay::view;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Who gets it
+    /// The recipient
     #[arg(long, value_name = "ADDRESS", required_unless_present = "csv", conflicts_with = "csv")]
     to: Option<WrittenAddress>,
     /// How much: "12.5 USDC", or 12.5 with --token
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     /// Create all payouts of a file or none, `-` for standard input: columns `key`, `to`, `amount`, and perhaps `token`, `memo`, `reference`
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Say what would become of it, and ask for nothing
+    /// Show what would happen, without creating anything
     #[arg(long)]
     dry_run: bool,
     /// Print JSON

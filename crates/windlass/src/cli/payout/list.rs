@@ -25,10 +25,10 @@ pub(crate) struct Args {
     /// List the oldest first
     #[arg(long)]
     oldest_first: bool,
-    /// Continue behind this payout, the last of the page before
+    /// Continue after this payout, the last of the previous page
     #[arg(long, value_name = "ID")]
     after: Option<PartialId>,
-    /// List at most so many
+    /// Maximum number of payouts
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_PAYOUT_PAGE)))]
     limit: u32,
     /// Print JSON

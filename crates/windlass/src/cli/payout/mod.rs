@@ -27,7 +27,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Ask for a payout, or for many of a CSV file
+    /// Create a payout, or many from a CSV file
     Create(create::Args),
     /// List payouts, newest first
     List(list::Args),
@@ -35,15 +35,15 @@ enum Verb {
     Export(export::Args),
     /// Show one payout with its approvals and transactions
     Show(show::Args),
-    /// Say yes to payouts
+    /// Approve payouts
     Approve(approve::Args),
-    /// Say no to a payout
+    /// Reject a payout
     Reject(reject::Args),
-    /// Take a payout back that nothing was signed for
+    /// Cancel a payout that has not been signed
     Cancel(reject::Args),
-    /// Ask again for what was rejected or has failed
+    /// Create a new payout from a rejected or failed one
     Retry(retry::Args),
-    /// Send a payment again that was final and that a reorg has removed
+    /// Resend a final payment that a reorg removed
     Resend(resend::Args),
 }
 

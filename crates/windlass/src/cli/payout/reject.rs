@@ -17,10 +17,10 @@ use crate::pay::session::Session;
 pub(crate) struct Args {
     /// The payout's id, its first 8 or last 6 digits or more, or its key
     id: PayoutName,
-    /// Why, for the record
+    /// The reason, recorded in the audit log
     #[arg(long, value_parser = reason)]
     reason: Reason,
-    /// Say whether it could be ended, and end nothing
+    /// Show whether it could be ended, without ending it
     #[arg(long)]
     dry_run: bool,
     /// Print JSON

@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// The new payout's key [default: the old one's with `-retry`]
     #[arg(long)]
     key: Option<String>,
-    /// Say what would be asked for, and ask for nothing
+    /// Show what would be created, without creating it
     #[arg(long)]
     dry_run: bool,
     /// Print JSON

@@ -31,7 +31,7 @@ const MAX_TRAIL: u32 = 100;
 pub(crate) struct Args {
     /// The payout's id, its first 8 or last 6 digits or more, or its key
     id: PayoutName,
-    /// With what the audit log says of it
+    /// Include the audit entries
     #[arg(long)]
     trail: bool,
     /// Print JSON

@@ -23,7 +23,7 @@ use crate::pay::view::{Lines, rules, verdict};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Who would get it
+    /// The recipient
     #[arg(long, value_name = "ADDRESS")]
     to: WrittenAddress,
     /// How much: "12.5 USDC", or 12.5 with --token

@@ -15,7 +15,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Say whether a payout would pass, and how much room is left
+    /// Show whether a payout would pass the rules, with headroom
     Check(check::Args),
 }
 

@@ -17,11 +17,11 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Make a new key in a keystore file
+    /// Create a signing key in a keystore file
     Create(create::Args),
-    /// Open every configured key, and show its account
+    /// Open every configured signing key and show its account
     List(list::Args),
-    /// Let an account sign again that was halted
+    /// Resume a halted signer
     Resume(resume::Args),
 }
 

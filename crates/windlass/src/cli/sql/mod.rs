@@ -27,13 +27,13 @@ pub(crate) struct Args {
     /// List the tables and views with their columns
     #[arg(long, conflicts_with = "statement")]
     tables: bool,
-    /// Print JSON: an object a row
+    /// Print JSON, one object per row
     #[arg(long)]
     json: bool,
     /// Print CSV
     #[arg(long, conflicts_with_all = ["json", "tables"])]
     csv: bool,
-    /// Return at most so many rows
+    /// Maximum number of rows
     #[arg(long, value_name = "ROWS", default_value_t = 1_000,
         value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SQL_ROWS)))]
     limit: u32,

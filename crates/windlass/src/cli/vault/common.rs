@@ -87,7 +87,7 @@ impl HowArgs {
 /// For what cannot be taken back, or is dangerous.
 #[derive(Debug, clap::Args)]
 pub(super) struct Consent {
-    /// Yes, really
+    /// Skip the confirmation
     #[arg(long)]
     yes: bool,
 }

@@ -29,7 +29,7 @@ impl From<Role> for VaultRole {
 pub(crate) struct Args {
     /// Which role: an operator pays, a guardian can only make the vault stricter
     role: Role,
-    /// Who gets it
+    /// The recipient
     #[arg(value_parser = parse_address)]
     account: Address,
     #[command(flatten)]

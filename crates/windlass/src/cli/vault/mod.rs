@@ -35,39 +35,39 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Put a new vault on a chain
+    /// Deploy a new vault
     Deploy(deploy::Args),
-    /// Show everything that there is to know of a vault
+    /// Show a vault's state, roles and limits
     Show(show::Args),
-    /// Stop payouts
+    /// Pause payouts
     Pause(pause::Args),
-    /// Let payouts go on
+    /// Unpause payouts
     Unpause(unpause::Args),
-    /// Make a token payable or not, and set its limits
+    /// Enable or disable a token and set its limits
     SetLimit(set_limit::Args),
-    /// Refuse to pay an account
+    /// Add an account to the deny list
     Deny(deny::Args),
-    /// Pay an account again
+    /// Remove an account from the deny list
     Allow(allow::Args),
-    /// Make sure that a request is never paid, or drop what was announced
+    /// Cancel a request or an announced operation
     Cancel(cancel::Args),
-    /// Give an account a role
+    /// Grant a role to an account
     Grant(grant::Args),
-    /// Take a role from an account
+    /// Revoke a role from an account
     Revoke(revoke::Args),
     /// Announce another risk signer, or none
     SetRiskSigner(set_risk_signer::Args),
-    /// Take the risk signer's power at once, and pause
+    /// Revoke the risk signer and pause the vault
     RevokeRiskSigner(revoke_risk_signer::Args),
     /// Announce another admin
     BeginAdmin(begin_admin::Args),
-    /// Take the admin's role over
+    /// Accept the admin role
     AcceptAdmin(accept_admin::Args),
-    /// Send on a token that came here by mistake
+    /// Sweep a token that is not configured for payouts
     Sweep(sweep::Args),
     /// Announce a withdrawal to the treasury
     EmergencyWithdraw(emergency_withdraw::Args),
-    /// Carry out what was announced, once its time has come
+    /// Execute an announced operation after its delay
     Execute(execute::Args),
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// Which token, by its address or its symbol in the configuration; never one that is or was payable
     #[arg(long)]
     token: String,
-    /// Who gets it
+    /// The recipient
     #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
     to: Address,
     /// How much, in base units of a token that is not configured: as much again each time; `all` for what the vault holds now

@@ -14,7 +14,7 @@ pub(crate) type Approvers = Number<1, 20>;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Approval {
-    /// How many have to approve a payout.
+    /// How many approvals a payout requires.
     pub(crate) approvers: Approvers,
     /// How many from an amount on, such as `{ "1000 USDC" = 2, "50000 USDC" = 3 }`.
     pub(crate) from: BTreeMap<String, Approvers>,

@@ -20,7 +20,7 @@ pub(crate) struct Risk {
     pub(crate) file: Option<PathBuf>,
     /// The most of one payout.
     pub(crate) max_per_request: Amounts,
-    /// The most of all payouts of a UTC day.
+    /// The limit for all payouts of a UTC day.
     pub(crate) max_daily_total: Amounts,
     /// The most of all payouts of a UTC day to one recipient.
     pub(crate) max_daily_per_recipient: Amounts,

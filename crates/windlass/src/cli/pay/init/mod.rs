@@ -71,7 +71,7 @@ pub(crate) struct Args {
     /// The passphrase of every keystore: env:NAME or file:PATH [default: generated, each in a file of its own]
     #[arg(long, value_name = "WHERE")]
     passphrase: Option<String>,
-    /// Show what would be written and done; write and send nothing
+    /// Show what would be written and sent, without doing it
     #[arg(long)]
     dry_run: bool,
     /// Deploy the vault and set its limits on a chain that is no test chain too
