@@ -30,12 +30,14 @@
 //! | [`counted`] | what is counted |
 //! | [`counts`] | how many payouts stand where |
 //! | [`unattended`] | payouts that wait for a process that pays from their vault |
+//! | `agreed` | what enough endpoints say alike |
 //! | `approvals` | which approvals count |
 //! | `missing_jobs` | jobs that somebody deleted, made again |
 //! | `page` | one commit: rows, messages and audit entries together |
 //! | `vault` | questions to the vault |
 
 pub mod accounts;
+mod agreed;
 mod approvals;
 pub mod audit_check;
 pub mod chain_trouble;

@@ -33,6 +33,19 @@ pub(super) enum Evidence {
     },
 }
 
+impl Evidence {
+    /// Whether the vault's word would decide, and too few endpoints say the same of it.
+    pub(super) const fn is_disputed(&self, heights: Heights) -> bool {
+        match self {
+            Self::Mined { inclusion, records } | Self::Reverted { inclusion, records, .. } => {
+                records.is_empty() && inclusion.block.number <= heights.last_final
+            }
+            Self::NonceUsed { records, .. } => records.is_empty(),
+            Self::Missing { .. } => false,
+        }
+    }
+}
+
 /// The heights that decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Heights {

@@ -6,7 +6,7 @@ use windlass_core::payout::ledger::{
 };
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::Payouts;
-use windlass_core::payout::submit::{Call, CallOutcome, NonceTag, TransactionReceipt};
+use windlass_core::payout::submit::{Call, NonceTag, TransactionReceipt};
 use windlass_core::payout::vault::answer::{VaultRecord, VaultStatus};
 use windlass_core::payout::vault::refusal::{RefusalKind, VaultRefusal};
 use windlass_core::reader::{BlockTag, EndpointAnswer, is_quorum};
@@ -14,6 +14,7 @@ use windlass_core::reader::{BlockTag, EndpointAnswer, is_quorum};
 use super::bump::Reception;
 use super::decide::{Evidence, decide};
 use super::step::Step;
+use crate::pay::agreed::DISPUTED;
 use crate::pay::error::PayError;
 use crate::pay::payer::{Payer, Sight};
 
@@ -38,7 +39,10 @@ impl Payer {
         let attempts = self.ledger.attempts_of(&intent).await?;
         let (evidence, receipt) = self.evidence(sight, &intent, &attempts, &payouts).await?;
         let decision = decide(sight.into(), &intent, &payouts, &evidence);
-        let step = Step::of(intent, payouts, decision, receipt);
+        let mut step = Step::of(intent, payouts, decision, receipt);
+        if evidence.is_disputed(sight.into()) {
+            step.hold = Some(DISPUTED.to_owned());
+        }
         Ok(self.with_bump(sight, step, &attempts, reception).await)
     }
 
@@ -68,21 +72,32 @@ impl Payer {
             let Some(header) = header.filter(|header| header.hash == receipt.block.hash) else { continue };
             let summary = summary(intent, attempt, &receipt, header.timestamp_s);
             let inclusion = Inclusion { transaction: attempt.hash, block: receipt.block };
-            let is_deep = receipt.block.number <= sight.last_confirmed.max(sight.last_final);
-            if receipt.is_success {
-                let records = if is_deep { self.records_of(sight, payouts).await? } else { Vec::new() };
+            let is_old = receipt.block.number <= sight.last_final;
+            let is_deep = is_old || receipt.block.number <= sight.last_confirmed;
+            // What is confirmed there already is asked for again once it is final.
+            let is_news = is_old || !payouts.iter().all(|payout| is_confirmed_in(payout, inclusion));
+            let records = if is_deep && is_news { self.agreed_of(sight, payouts).await? } else { Vec::new() };
+            if let Some(paid) = self.paid_by(sight, attempts, payouts, &records, &receipt).await? {
+                let summary = summary.filter(|_| paid == inclusion && receipt.is_success);
+                return Ok((Evidence::Mined { inclusion: paid, records }, summary));
+            }
+            // Where enough endpoints have the vault know nothing of a payment that is said to be final, the
+            // receipt is a lie, and its transaction is over without payment.
+            let is_denied = is_old && records.iter().any(|record| record.status != VaultStatus::Paid);
+            if receipt.is_success && !is_denied {
+                // That it is final is told by enough endpoints, or it is only seen.
+                let records = if is_old { Vec::new() } else { records };
                 return Ok((Evidence::Mined { inclusion, records }, summary));
             }
             // That it was reverted is one node's word. Its nonce being used up, as all endpoints say
             // that answer, is what makes sure that no form of it can still be mined.
-            let is_old = receipt.block.number <= sight.last_final;
             let is_used_up = if is_old { self.is_used_up(sight, intent).await } else { None };
             if is_used_up == Some(false) {
                 // One endpoint at least knows better: the receipt is a lie.
                 continue;
             }
             let is_final = is_used_up == Some(true);
-            let mut records = if is_final { self.agreed_of(sight, payouts).await? } else { Vec::new() };
+            let mut records = if is_final { records } else { Vec::new() };
             let why = if is_final { self.revert_of(intent, receipt.block.number).await } else { None };
             if why.as_ref().is_some_and(|why| why.kind == RefusalKind::AlreadyPaid)
                 && records.iter().all(|record| record.status != VaultStatus::Paid)
@@ -90,7 +105,7 @@ impl Payer {
                 // Who says so contradicts itself: without records nothing ends.
                 records.clear();
             }
-            let found = self.found(sight, payouts, &records).await?;
+            let found = self.agreed_payments(sight.last_final, payouts, &records).await?;
             let why = why.map(|why| why.to_string());
             return Ok((Evidence::Reverted { inclusion, records, found, why }, summary));
         }
@@ -98,23 +113,18 @@ impl Payer {
             return Ok((self.missing(sight, intent, false).await?, None));
         }
         let records = self.agreed_of(sight, payouts).await?;
-        let found = self.found(sight, payouts, &records).await?;
+        let found = self.agreed_payments(sight.last_final, payouts, &records).await?;
         Ok((Evidence::NonceUsed { records, found }, None))
     }
 
     /// Which error a transaction of a block was reverted with: its call made again in the state
-    /// before the block, and in the state after it. `None` where an endpoint no longer has them.
+    /// before the block, and in the state after it. `None` where too few endpoints have them, or they do not
+    /// say the same.
     async fn revert_of(&self, intent: &Intent, block: u64) -> Option<VaultRefusal> {
         let call = Call { from: intent.id.signer, to: Some(intent.to), data: intent.data.clone() };
         for block in [block.saturating_sub(1), block] {
-            match self.chain.call(&call, BlockTag::Number(block)).await {
-                Ok(CallOutcome::Reverted { data, message }) => {
-                    return Some(VaultRefusal::read(&data, &message));
-                }
-                Ok(CallOutcome::Returned(_)) => {}
-                Err(error) => {
-                    tracing::debug!(intent = %intent.id, %error, "why it was reverted is not known")
-                }
+            if let Some(Some(refusal)) = self.agreed_refusal(&call, BlockTag::Number(block)).await {
+                return Some(refusal);
             }
         }
         None
@@ -164,44 +174,53 @@ impl Payer {
         (!told.is_empty()).then(|| (told.iter().all(|is_used| *is_used), is_quorum(told.len(), asked)))
     }
 
-    /// The vault's word on payouts that may end unpaid: what all endpoints say that answer. Nothing
-    /// where they do not say the same, and then nothing ends.
+    /// The vault's word on payouts, at the newest block by its number: a node that has not got it yet says
+    /// so, where it would answer "latest" with what it was. Nothing where too few endpoints say the same of
+    /// one of them, and then nothing ends, by payment or without.
     async fn agreed_of(&self, sight: &Sight, payouts: &[Payout]) -> Result<Vec<VaultRecord>, PayError> {
         let ids: Vec<B256> = payouts.iter().map(|payout| payout.request.request_id()).collect();
-        let agreed = self.agreed_records(&ids, BlockTag::Number(sight.latest.number)).await?;
+        let below = sight.last_confirmed.max(sight.last_final);
+        let agreed = self.agreed_records_behind(&ids, sight.latest.number, below).await?;
+        let agreed: Option<Vec<VaultRecord>> = agreed.into_iter().collect();
         if agreed.is_none() {
-            tracing::warn!(
-                payouts = ids.len(),
-                "the endpoints do not agree whether the vault has paid, or too few of them answer; nothing ends until they do"
-            );
+            tracing::warn!(payouts = ids.len(), "{DISPUTED}; nothing ends until they do");
         }
         Ok(agreed.unwrap_or_default())
     }
 
-    /// What the vault says of payouts, at the newest block by its number: a node that has not
-    /// got it yet says so, where it would answer "latest" with what it was.
-    async fn records_of(&self, sight: &Sight, payouts: &[Payout]) -> Result<Vec<VaultRecord>, PayError> {
-        let ids: Vec<B256> = payouts.iter().map(|payout| payout.request.request_id()).collect();
-        self.records(&ids, BlockTag::Number(sight.latest.number)).await
-    }
-
-    /// Where the vault tells of payments, in the place of each payout: final ones alone.
-    async fn found(
+    /// Where a signed form of the transaction has paid all of its payouts for good, as enough endpoints tell
+    /// it, whatever one of them says of its receipt. `None` where they do not.
+    async fn paid_by(
         &self,
         sight: &Sight,
+        attempts: &[Attempt],
         payouts: &[Payout],
         records: &[VaultRecord],
-    ) -> Result<Vec<Option<Inclusion>>, PayError> {
-        let mut found = Vec::with_capacity(payouts.len());
-        for (payout, record) in payouts.iter().zip(records) {
-            let is_final = record.status == VaultStatus::Paid && record.block <= sight.last_final;
-            found.push(match is_final {
-                true => self.payment_of(payout, record.block).await?,
-                false => None,
-            });
+        receipt: &TransactionReceipt,
+    ) -> Result<Option<Inclusion>, PayError> {
+        let is_final =
+            |record: &VaultRecord| record.status == VaultStatus::Paid && record.block <= sight.last_final;
+        if records.is_empty() || !records.iter().all(is_final) {
+            return Ok(None);
         }
-        Ok(found)
+        let mut paid = None;
+        for (payout, record) in payouts.iter().zip(records) {
+            // Contracts of some rollups see another chain's numbers: the receipt names the block then.
+            let mut blocks = vec![record.block];
+            if receipt.block.number != record.block && receipt.block.number <= sight.last_final {
+                blocks.push(receipt.block.number);
+            }
+            match self.agreed_payment(payout, &blocks).await? {
+                Some(at) if paid.is_none_or(|paid| paid == at) => paid = Some(at),
+                _ => return Ok(None),
+            }
+        }
+        Ok(paid.filter(|paid| attempts.iter().any(|attempt| attempt.hash == paid.transaction)))
     }
+}
+
+fn is_confirmed_in(payout: &Payout, inclusion: Inclusion) -> bool {
+    payout.state == PayoutState::Confirmed && payout.inclusion == Some(inclusion)
 }
 
 /// What is kept of a receipt. An endpoint that claims more gas or a higher price than was signed

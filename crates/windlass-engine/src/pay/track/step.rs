@@ -8,10 +8,10 @@ use windlass_core::time::Timestamp;
 
 use super::decide::Decision;
 use super::next::Next;
-use crate::pay::chain_trouble;
 use crate::pay::error::PayError;
 use crate::pay::page::Page;
 use crate::pay::payer::{Payer, Sight};
+use crate::pay::{agreed, chain_trouble};
 
 /// What is to be written of a transaction.
 #[derive(Debug, Clone)]
@@ -91,9 +91,12 @@ impl Step {
     /// Whether a payout of which nothing else is new waits for something else now. The endpoints have
     /// answered: what waited for that does not any more.
     fn changes_hold(&self, payout: &Payout) -> bool {
+        // What a final payout is held for is that its payment is gone.
+        let is_over = payout.finalized_at.is_some() || payout.state.is_end();
         match &self.hold {
+            _ if is_over => false,
             Some(why) => !payout.is_held_for(why),
-            None => chain_trouble::is_waited_out_by(payout),
+            None => chain_trouble::is_waited_out_by(payout) || agreed::is_waited_out_by(payout),
         }
     }
 
