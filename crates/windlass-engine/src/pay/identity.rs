@@ -19,7 +19,7 @@ use windlass_core::chain::{B256, BlockRef};
 use windlass_core::commit::Write;
 use windlass_core::cursor::Cursor;
 use windlass_core::payout::ledger::{BlockAnswers, ChainIdentity, MAX_IDENTITY_BLOCKS, RowId};
-use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, Header};
+use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, Header, agreed};
 use windlass_core::time::Timestamp;
 
 use super::counted;
@@ -219,10 +219,10 @@ impl Payer {
 
     async fn agreed_block(&self, number: u64) -> Option<BlockRef> {
         let answers = self.chain.header_from_each(BlockTag::Number(number)).await;
+        let asked = answers.len();
         let headers = answers.into_iter().filter_map(|one| one.answer.ok().flatten());
-        let hashes: BTreeSet<B256> = headers.map(|header| header.block.hash).collect();
-        let hash = hashes.first().filter(|_| hashes.len() == 1)?;
-        Some(BlockRef { number, hash: *hash })
+        let hashes: Vec<B256> = headers.map(|header| header.block.hash).collect();
+        agreed(&hashes, asked).map(|hash| BlockRef { number, hash: *hash })
     }
 
     /// Writes the known blocks one version on, and names them in the audit log.

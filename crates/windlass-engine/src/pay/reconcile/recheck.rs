@@ -13,7 +13,7 @@ use std::sync::Arc;
 use serde_json::json;
 use windlass_core::chain::{Address, B256};
 use windlass_core::commit::{Commit, Write};
-use windlass_core::error::StoreResult;
+use windlass_core::error::{StoreError, StoreResult};
 use windlass_core::payout::ledger::{Approval, Inclusion, LedgerRow, PayWrite, Payout};
 use windlass_core::payout::request::{PayoutId, VaultRef};
 use windlass_core::payout::state::PayoutState;
@@ -199,9 +199,9 @@ async fn lost_ids(store: &dyn Store, names: &PayNames) -> StoreResult<BTreeSet<P
 }
 
 /// The payouts of a vault whose final payments are gone.
-pub async fn lost_payments(ledger: &Ledger, vault: VaultRef) -> Result<Vec<Payout>, PayError> {
-    let ids: Vec<PayoutId> =
-        lost_ids(&**ledger.store(), &PayNames::new(vault)?).await?.into_iter().take(MAX_KEPT).collect();
+pub async fn lost_payments(ledger: &Ledger, vault: VaultRef) -> StoreResult<Vec<Payout>> {
+    let names = PayNames::new(vault).map_err(|error| StoreError::Invalid(error.to_string()))?;
+    let ids: Vec<PayoutId> = lost_ids(&**ledger.store(), &names).await?.into_iter().take(MAX_KEPT).collect();
     let mut payouts = if ids.is_empty() { Vec::new() } else { ledger.check_payouts(&ids).await?.rows };
     payouts.retain(|payout| payout.request.vault == vault && payout.is_payment_lost());
     Ok(payouts)

@@ -16,7 +16,8 @@ use windlass_core::payout::submit::{
 };
 use windlass_core::payout::transaction::ReadTransaction;
 use windlass_core::reader::{
-    BlockTag, ChainError, ChainErrorKind, ChainReader, EndpointAnswer, Header, LogFilter, LogSpan, Receipts,
+    BlockTag, ChainError, ChainErrorKind, ChainReader, EndpointAnswer, FalseAnswer, Header, LogFilter,
+    LogSpan, Receipts,
 };
 use windlass_core::store::Store;
 use windlass_devnet::chain::Chain;
@@ -57,19 +58,29 @@ pub(crate) struct Direct {
     pub(crate) tricks: Arc<Mutex<Tricks>>,
 }
 
-/// The name of an endpoint that tells the truth beside one that does not.
-const HONEST: &str = "honest";
+/// The names of endpoints that tell the truth beside one that does not.
+const HONEST: [&str; 2] = ["honest", "second honest"];
 
 impl Direct {
-    /// An endpoint that tells everything as it is, if there is one besides.
-    fn honest_beside(&self) -> Option<Self> {
-        self.tricks.lock().expect("whole").is_honest_beside.then(|| Self {
+    /// Endpoints that tell everything as it is, if there are any besides.
+    fn honest_beside(&self) -> Vec<(&'static str, Self)> {
+        let (is_one, is_second) = {
+            let tricks = self.tricks.lock().expect("whole");
+            (tricks.is_honest_beside, tricks.is_second_honest)
+        };
+        let honest = || Self {
             chain: self.chain.clone(),
             hook: Arc::new(Calm),
             store: self.store.clone(),
             sent: self.sent.clone(),
             tricks: Arc::default(),
-        })
+        };
+        HONEST
+            .into_iter()
+            .zip([is_one, is_second])
+            .filter(|(_, is_there)| *is_there)
+            .map(|(name, _)| (name, honest()))
+            .collect()
     }
 
     fn is_honest_silent(&self) -> bool {
@@ -212,7 +223,18 @@ impl ChainReader for Direct {
         let logs = self.told("eth_getLogs", json!([wanted]))?;
         self.hook.after("logs").await?;
         let chain = self.chain_id().await?;
-        Ok(logs.as_array().expect("a list").iter().map(|log| log_of(chain, log)).collect())
+        let mut logs: Vec<_> =
+            logs.as_array().expect("a list").iter().map(|log| log_of(chain, log)).collect();
+        let tricks = self.tricks.lock().expect("whole");
+        if tricks.hides_logs {
+            logs.clear();
+        }
+        if let LogSpan::Range(range) = span {
+            let is_wanted =
+                |log: &&LogEvent| (range.from..=range.to).contains(&log.block.number) && filter.matches(log);
+            logs.extend(tricks.logs.iter().filter(is_wanted).cloned());
+        }
+        Ok(logs)
     }
 
     async fn receipts(&self, _: &BlockHeader) -> Result<Option<Receipts>, ChainError> {
@@ -245,6 +267,22 @@ impl ChainReader for Direct {
             answers.push(EndpointAnswer { endpoint: endpoint.to_owned(), answer: Ok(told) });
         }
         answers
+    }
+
+    async fn logs_from_each(&self, span: LogSpan, filter: &LogFilter) -> Vec<EndpointAnswer<Vec<LogEvent>>> {
+        let mut answers = vec![EndpointAnswer::sole(self.logs(span, filter).await)];
+        for (endpoint, honest) in self.honest_beside() {
+            let answer = match self.is_honest_silent() {
+                true => Err(silent()),
+                false => honest.logs(span, filter).await,
+            };
+            answers.push(EndpointAnswer { endpoint: endpoint.to_owned(), answer });
+        }
+        answers
+    }
+
+    fn report_false_answer(&self, endpoint: &str, _answer: &FalseAnswer) {
+        self.tricks.lock().expect("whole").reported.push(endpoint.to_owned());
     }
 
     fn report_other_chain(&self, endpoint: &str, _why: &str) {
@@ -357,19 +395,19 @@ impl TransactionChain for Direct {
 
     async fn call_from_each(&self, call: &Call, at: BlockTag) -> Vec<EndpointAnswer<CallOutcome>> {
         let mut answers = vec![EndpointAnswer::sole(self.call(call, at).await)];
-        if let Some(honest) = self.honest_beside() {
+        for (endpoint, honest) in self.honest_beside() {
             let answer = match self.is_honest_silent() {
                 true => Err(silent()),
                 false => honest.call(call, at).await,
             };
-            answers.push(EndpointAnswer { endpoint: HONEST.to_owned(), answer });
+            answers.push(EndpointAnswer { endpoint: endpoint.to_owned(), answer });
         }
         answers
     }
 
     async fn nonce_from_each(&self, account: Address, at: NonceTag) -> Vec<EndpointAnswer<u64>> {
         let mut answers = vec![EndpointAnswer::sole(self.nonce(account, at).await)];
-        if let Some(honest) = self.honest_beside() {
+        for (endpoint, honest) in self.honest_beside() {
             let is_pruned = self.tricks.lock().expect("whole").is_honest_pruned;
             let head = self.chain.head().number();
             let answer = match at {
@@ -379,7 +417,7 @@ impl TransactionChain for Direct {
                 }
                 at => honest.nonce(account, at).await,
             };
-            answers.push(EndpointAnswer { endpoint: HONEST.to_owned(), answer });
+            answers.push(EndpointAnswer { endpoint: endpoint.to_owned(), answer });
         }
         answers
     }

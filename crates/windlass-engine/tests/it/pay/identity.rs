@@ -196,6 +196,12 @@ async fn blocks_are_learned_only_where_endpoints_agree() {
     world.drive(&mut process, 40).await;
     assert_eq!(world.payout(id).await.state, PayoutState::Confirmed);
     assert_eq!(identity(&world).await, None);
+    // The liar alone answers.
+    world.tricks.lock().expect("whole").is_silent = true;
+    world.clock.advance_ms(31_000);
+    process.payer.check_chain().await.expect("the chain");
+    assert_eq!(identity(&world).await, None);
+    world.tricks.lock().expect("whole").is_silent = false;
     world.tricks.lock().expect("whole").others.clear();
     world.clock.advance_ms(31_000);
     process.payer.check_chain().await.expect("the chain");

@@ -23,6 +23,7 @@ mod overseer;
 mod people;
 mod planted;
 mod publish;
+mod quorum;
 mod raced;
 mod repair;
 mod restored;

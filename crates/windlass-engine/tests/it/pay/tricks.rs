@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use alloy_primitives::{Address, B256, Bytes};
+use windlass_core::event::LogEvent;
 use windlass_core::payout::submit::NonceTag;
 use windlass_core::reader::BlockTag;
 
@@ -24,6 +25,12 @@ pub(crate) struct Tricks {
     pub(crate) refusal: Option<Bytes>,
     /// Another endpoint tells the truth when each endpoint is asked.
     pub(crate) is_honest_beside: bool,
+    /// And a third one.
+    pub(crate) is_second_honest: bool,
+    /// Logs that are told of and that no block has.
+    pub(crate) logs: Vec<LogEvent>,
+    /// No logs are told of.
+    pub(crate) hides_logs: bool,
     /// That one keeps the state of the newest block alone.
     pub(crate) is_honest_pruned: bool,
     /// The honest one does not answer.
