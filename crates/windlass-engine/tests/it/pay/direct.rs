@@ -72,6 +72,36 @@ impl Direct {
         })
     }
 
+    /// Endpoints that tell everything as it is.
+    fn honest(&self) -> Vec<(String, Self)> {
+        let count = self.tricks.lock().expect("whole").honest;
+        let honest = |number| {
+            let (chain, store, sent) = (self.chain.clone(), self.store.clone(), self.sent.clone());
+            let direct = Self { chain, hook: Arc::new(Calm), store, sent, tricks: Arc::default() };
+            (format!("{HONEST}-{number}"), direct)
+        };
+        (0..count).map(honest).collect()
+    }
+
+    /// A block that the chain does not have, above those that it has.
+    fn made_up(&self, block: BlockTag) -> Option<Header> {
+        let (head, above) = (self.chain.head().number(), self.tricks.lock().expect("whole").made_up);
+        let number = match block {
+            BlockTag::Latest => head + above,
+            BlockTag::Number(number) => number,
+            _ => return None,
+        };
+        let hash = B256::left_padding_from(&number.to_be_bytes());
+        let block = BlockHeader { number, hash, parent_hash: hash, timestamp_s: number };
+        let (logs_bloom, receipts_root) = (Box::new(Bloom::ZERO), B256::ZERO);
+        (number > head && number <= head + above).then_some(Header {
+            block,
+            logs_bloom,
+            receipts_root,
+            is_hash_proven: false,
+        })
+    }
+
     fn is_honest_silent(&self) -> bool {
         self.tricks.lock().expect("whole").is_honest_silent
     }
@@ -174,6 +204,15 @@ impl ChainReader for Direct {
 
     async fn header(&self, block: BlockTag) -> Result<Option<Header>, ChainError> {
         self.hook.before("header").await?;
+        if let Some(made_up) = self.made_up(block) {
+            return Ok(Some(made_up));
+        }
+        let block = match block {
+            BlockTag::Safe | BlockTag::Finalized if self.tricks.lock().expect("whole").is_newest_final => {
+                BlockTag::Latest
+            }
+            block => block,
+        };
         let value = match (block, self.seen_from(self.newest(), block)) {
             (BlockTag::Hash(hash), _) => self.told("eth_getBlockByHash", json!([hash, false]))?,
             (_, Ok(block)) => self.told("eth_getBlockByNumber", json!([tag(block), false]))?,
@@ -244,6 +283,9 @@ impl ChainReader for Direct {
             });
             answers.push(EndpointAnswer { endpoint: endpoint.to_owned(), answer: Ok(told) });
         }
+        for (endpoint, honest) in self.honest() {
+            answers.push(EndpointAnswer { endpoint, answer: honest.header(block).await });
+        }
         answers
     }
 
@@ -279,6 +321,10 @@ impl TransactionChain for Direct {
 
     async fn estimate_gas(&self, call: &Call) -> Result<GasEstimate, ChainError> {
         self.hook.before("estimate_gas").await?;
+        let lie = self.tricks.lock().expect("whole").gas;
+        if let Some(lie) = lie {
+            return Ok(GasEstimate::Gas(lie));
+        }
         let answer = self.ask("eth_estimateGas", json!([request(call)]));
         self.hook.after("estimate_gas").await?;
         match answer {
@@ -364,6 +410,9 @@ impl TransactionChain for Direct {
             };
             answers.push(EndpointAnswer { endpoint: HONEST.to_owned(), answer });
         }
+        for (endpoint, honest) in self.honest() {
+            answers.push(EndpointAnswer { endpoint, answer: honest.call(call, at).await });
+        }
         answers
     }
 
@@ -380,6 +429,25 @@ impl TransactionChain for Direct {
                 at => honest.nonce(account, at).await,
             };
             answers.push(EndpointAnswer { endpoint: HONEST.to_owned(), answer });
+        }
+        for (endpoint, honest) in self.honest() {
+            answers.push(EndpointAnswer { endpoint, answer: honest.nonce(account, at).await });
+        }
+        answers
+    }
+
+    async fn estimate_gas_from_each(&self, call: &Call) -> Vec<EndpointAnswer<GasEstimate>> {
+        let mut answers = vec![EndpointAnswer::sole(self.estimate_gas(call).await)];
+        for (endpoint, honest) in self.honest() {
+            answers.push(EndpointAnswer { endpoint, answer: honest.estimate_gas(call).await });
+        }
+        answers
+    }
+
+    async fn receipt_from_each(&self, hash: B256) -> Vec<EndpointAnswer<Option<TransactionReceipt>>> {
+        let mut answers = vec![EndpointAnswer::sole(self.receipt(hash).await)];
+        for (endpoint, honest) in self.honest() {
+            answers.push(EndpointAnswer { endpoint, answer: honest.receipt(hash).await });
         }
         answers
     }

@@ -26,6 +26,14 @@ pub(crate) struct Tricks {
     pub(crate) is_honest_beside: bool,
     /// That one keeps the state of the newest block alone.
     pub(crate) is_honest_pruned: bool,
+    /// So many endpoints tell the truth when each endpoint is asked, whatever it is.
+    pub(crate) honest: usize,
+    /// The newest block is told of as safe and final.
+    pub(crate) is_newest_final: bool,
+    /// The newest block is told of with so many made-up ones above it.
+    pub(crate) made_up: u64,
+    /// How much gas every call is said to take.
+    pub(crate) gas: Option<u64>,
     /// The honest one does not answer.
     pub(crate) is_honest_silent: bool,
     /// Every transaction is refused, in words that nobody listed.
