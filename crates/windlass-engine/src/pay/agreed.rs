@@ -22,13 +22,8 @@ use super::payer::Payer;
 use super::vault::{inclusion, is_as_asked, read_outcome};
 
 /// Why a payout waits of which endpoints tell different things.
-pub(super) const DISPUTED: &str = "the endpoints do not agree whether and where the vault has paid or cancelled it, \
-                                   or too few of them answer";
-
-/// Whether a payout waits for endpoints to agree.
-pub(super) fn is_waited_out_by(payout: &Payout) -> bool {
-    payout.hold.as_ref().is_some_and(|hold| hold.reason == DISPUTED)
-}
+pub(super) const DISPUTED: &str = "the endpoints of the vault's chain do not agree whether and where the vault has paid \
+                                   or cancelled it, or too few of them answer";
 
 /// An event of the vault, and where it is.
 pub(super) type Told = (VaultEvent, Inclusion);

@@ -3,15 +3,16 @@
 use serde_json::json;
 use windlass_core::commit::Write;
 use windlass_core::payout::ledger::{Attempt, Intent, IntentState, PayWrite, Payout, ReceiptSummary};
+use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::Payouts;
 use windlass_core::time::Timestamp;
 
 use super::decide::Decision;
 use super::next::Next;
+use crate::pay::chain_trouble;
 use crate::pay::error::PayError;
 use crate::pay::page::Page;
 use crate::pay::payer::{Payer, Sight};
-use crate::pay::{agreed, chain_trouble};
 
 /// What is to be written of a transaction.
 #[derive(Debug, Clone)]
@@ -20,7 +21,7 @@ pub(super) struct Step {
     is_followed_on: bool,
     /// A new form of it.
     pub(super) bump: Option<Attempt>,
-    /// Why it is not given more gas.
+    /// Why it is not given more gas, or what it waits for in its block.
     pub(super) hold: Option<String>,
 }
 
@@ -91,12 +92,10 @@ impl Step {
     /// Whether a payout of which nothing else is new waits for something else now. The endpoints have
     /// answered: what waited for that does not any more.
     fn changes_hold(&self, payout: &Payout) -> bool {
-        // What a final payout is held for is that its payment is gone.
-        let is_over = payout.finalized_at.is_some() || payout.state.is_end();
         match &self.hold {
-            _ if is_over => false,
-            Some(why) => !payout.is_held_for(why),
-            None => chain_trouble::is_waited_out_by(payout) || agreed::is_waited_out_by(payout),
+            // What is confirmed waits for nothing but time: a hold beside a final payment says that it is lost.
+            Some(why) => payout.state == PayoutState::Submitted && !payout.is_held_for(why),
+            None => chain_trouble::is_waited_out_by(payout),
         }
     }
 

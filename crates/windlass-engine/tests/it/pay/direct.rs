@@ -58,29 +58,49 @@ pub(crate) struct Direct {
     pub(crate) tricks: Arc<Mutex<Tricks>>,
 }
 
-/// The names of endpoints that tell the truth beside one that does not.
-const HONEST: [&str; 2] = ["honest", "second honest"];
+/// The name of an endpoint that tells the truth beside one that does not.
+const HONEST: &str = "honest";
 
 impl Direct {
-    /// Endpoints that tell everything as it is, if there are any besides.
-    fn honest_beside(&self) -> Vec<(&'static str, Self)> {
-        let (is_one, is_second) = {
-            let tricks = self.tricks.lock().expect("whole");
-            (tricks.is_honest_beside, tricks.is_second_honest)
-        };
-        let honest = || Self {
+    /// An endpoint that tells everything as it is, if there is one besides.
+    fn honest_beside(&self) -> Option<Self> {
+        self.tricks.lock().expect("whole").is_honest_beside.then(|| Self {
             chain: self.chain.clone(),
             hook: Arc::new(Calm),
             store: self.store.clone(),
             sent: self.sent.clone(),
             tricks: Arc::default(),
+        })
+    }
+
+    /// Endpoints that tell everything as it is.
+    fn honest(&self) -> Vec<(String, Self)> {
+        let count = self.tricks.lock().expect("whole").honest;
+        let honest = |number| {
+            let (chain, store, sent) = (self.chain.clone(), self.store.clone(), self.sent.clone());
+            let direct = Self { chain, hook: Arc::new(Calm), store, sent, tricks: Arc::default() };
+            (format!("{HONEST}-{number}"), direct)
         };
-        HONEST
-            .into_iter()
-            .zip([is_one, is_second])
-            .filter(|(_, is_there)| *is_there)
-            .map(|(name, _)| (name, honest()))
-            .collect()
+        (0..count).map(honest).collect()
+    }
+
+    /// A block that the chain does not have, above those that it has.
+    fn made_up(&self, block: BlockTag) -> Option<Header> {
+        let (head, above) = (self.chain.head().number(), self.tricks.lock().expect("whole").made_up);
+        let number = match block {
+            BlockTag::Latest => head + above,
+            BlockTag::Number(number) => number,
+            _ => return None,
+        };
+        let hash = B256::left_padding_from(&number.to_be_bytes());
+        let block = BlockHeader { number, hash, parent_hash: hash, timestamp_s: number };
+        let (logs_bloom, receipts_root) = (Box::new(Bloom::ZERO), B256::ZERO);
+        (number > head && number <= head + above).then_some(Header {
+            block,
+            logs_bloom,
+            receipts_root,
+            is_hash_proven: false,
+        })
     }
 
     fn is_honest_silent(&self) -> bool {
@@ -185,6 +205,15 @@ impl ChainReader for Direct {
 
     async fn header(&self, block: BlockTag) -> Result<Option<Header>, ChainError> {
         self.hook.before("header").await?;
+        if let Some(made_up) = self.made_up(block) {
+            return Ok(Some(made_up));
+        }
+        let block = match block {
+            BlockTag::Safe | BlockTag::Finalized if self.tricks.lock().expect("whole").is_newest_final => {
+                BlockTag::Latest
+            }
+            block => block,
+        };
         let value = match (block, self.seen_from(self.newest(), block)) {
             (BlockTag::Hash(hash), _) => self.told("eth_getBlockByHash", json!([hash, false]))?,
             (_, Ok(block)) => self.told("eth_getBlockByNumber", json!([tag(block), false]))?,
@@ -266,17 +295,27 @@ impl ChainReader for Direct {
             });
             answers.push(EndpointAnswer { endpoint: endpoint.to_owned(), answer: Ok(told) });
         }
+        for (endpoint, honest) in self.honest() {
+            answers.push(EndpointAnswer { endpoint, answer: honest.header(block).await });
+        }
         answers
     }
 
     async fn logs_from_each(&self, span: LogSpan, filter: &LogFilter) -> Vec<EndpointAnswer<Vec<LogEvent>>> {
         let mut answers = vec![EndpointAnswer::sole(self.logs(span, filter).await)];
-        for (endpoint, honest) in self.honest_beside() {
+        if let Some(honest) = self.honest_beside() {
             let answer = match self.is_honest_silent() {
                 true => Err(silent()),
                 false => honest.logs(span, filter).await,
             };
-            answers.push(EndpointAnswer { endpoint: endpoint.to_owned(), answer });
+            answers.push(EndpointAnswer { endpoint: HONEST.to_owned(), answer });
+        }
+        for (endpoint, honest) in self.honest() {
+            let answer = match self.is_honest_silent() {
+                true => Err(silent()),
+                false => honest.logs(span, filter).await,
+            };
+            answers.push(EndpointAnswer { endpoint, answer });
         }
         answers
     }
@@ -317,6 +356,10 @@ impl TransactionChain for Direct {
 
     async fn estimate_gas(&self, call: &Call) -> Result<GasEstimate, ChainError> {
         self.hook.before("estimate_gas").await?;
+        let lie = self.tricks.lock().expect("whole").gas;
+        if let Some(lie) = lie {
+            return Ok(GasEstimate::Gas(lie));
+        }
         let answer = self.ask("eth_estimateGas", json!([request(call)]));
         self.hook.after("estimate_gas").await?;
         match answer {
@@ -395,19 +438,26 @@ impl TransactionChain for Direct {
 
     async fn call_from_each(&self, call: &Call, at: BlockTag) -> Vec<EndpointAnswer<CallOutcome>> {
         let mut answers = vec![EndpointAnswer::sole(self.call(call, at).await)];
-        for (endpoint, honest) in self.honest_beside() {
+        if let Some(honest) = self.honest_beside() {
             let answer = match self.is_honest_silent() {
                 true => Err(silent()),
                 false => honest.call(call, at).await,
             };
-            answers.push(EndpointAnswer { endpoint: endpoint.to_owned(), answer });
+            answers.push(EndpointAnswer { endpoint: HONEST.to_owned(), answer });
+        }
+        for (endpoint, honest) in self.honest() {
+            let answer = match self.is_honest_silent() {
+                true => Err(silent()),
+                false => honest.call(call, at).await,
+            };
+            answers.push(EndpointAnswer { endpoint, answer });
         }
         answers
     }
 
     async fn nonce_from_each(&self, account: Address, at: NonceTag) -> Vec<EndpointAnswer<u64>> {
         let mut answers = vec![EndpointAnswer::sole(self.nonce(account, at).await)];
-        for (endpoint, honest) in self.honest_beside() {
+        if let Some(honest) = self.honest_beside() {
             let is_pruned = self.tricks.lock().expect("whole").is_honest_pruned;
             let head = self.chain.head().number();
             let answer = match at {
@@ -417,7 +467,26 @@ impl TransactionChain for Direct {
                 }
                 at => honest.nonce(account, at).await,
             };
-            answers.push(EndpointAnswer { endpoint: endpoint.to_owned(), answer });
+            answers.push(EndpointAnswer { endpoint: HONEST.to_owned(), answer });
+        }
+        for (endpoint, honest) in self.honest() {
+            answers.push(EndpointAnswer { endpoint, answer: honest.nonce(account, at).await });
+        }
+        answers
+    }
+
+    async fn estimate_gas_from_each(&self, call: &Call) -> Vec<EndpointAnswer<GasEstimate>> {
+        let mut answers = vec![EndpointAnswer::sole(self.estimate_gas(call).await)];
+        for (endpoint, honest) in self.honest() {
+            answers.push(EndpointAnswer { endpoint, answer: honest.estimate_gas(call).await });
+        }
+        answers
+    }
+
+    async fn receipt_from_each(&self, hash: B256) -> Vec<EndpointAnswer<Option<TransactionReceipt>>> {
+        let mut answers = vec![EndpointAnswer::sole(self.receipt(hash).await)];
+        for (endpoint, honest) in self.honest() {
+            answers.push(EndpointAnswer { endpoint, answer: honest.receipt(hash).await });
         }
         answers
     }

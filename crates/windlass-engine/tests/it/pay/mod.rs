@@ -14,6 +14,7 @@ mod forms;
 mod gas;
 mod identity;
 mod kills;
+mod liar;
 mod life;
 mod lost;
 mod malformed;

@@ -25,14 +25,20 @@ pub(crate) struct Tricks {
     pub(crate) refusal: Option<Bytes>,
     /// Another endpoint tells the truth when each endpoint is asked.
     pub(crate) is_honest_beside: bool,
-    /// And a third one.
-    pub(crate) is_second_honest: bool,
     /// Logs that are told of and that no block has.
     pub(crate) logs: Vec<LogEvent>,
     /// No logs are told of.
     pub(crate) hides_logs: bool,
     /// That one keeps the state of the newest block alone.
     pub(crate) is_honest_pruned: bool,
+    /// So many endpoints tell the truth when each endpoint is asked, whatever it is.
+    pub(crate) honest: usize,
+    /// The newest block is told of as safe and final.
+    pub(crate) is_newest_final: bool,
+    /// The newest block is told of with so many made-up ones above it.
+    pub(crate) made_up: u64,
+    /// How much gas every call is said to take.
+    pub(crate) gas: Option<u64>,
     /// The honest one does not answer.
     pub(crate) is_honest_silent: bool,
     /// Every transaction is refused, in words that nobody listed.
