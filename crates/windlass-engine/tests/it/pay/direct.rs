@@ -281,7 +281,7 @@ impl ChainReader for Direct {
         };
         let mut own = self.header(block).await;
         let header = own.as_ref().ok().cloned().flatten();
-        if header.as_ref().is_some_and(|header| pruned.contains(&header.block.number)) {
+        if matches!(block, BlockTag::Number(number) if pruned.contains(&number)) {
             own = Ok(None);
         }
         if is_silent {

@@ -200,7 +200,7 @@ async fn blocks_are_learned_only_where_endpoints_agree() {
         world.round(&mut process).await;
     }
     let payout = world.payout(id).await;
-    assert_eq!(payout.state, PayoutState::Submitted);
+    assert_eq!(payout.state, PayoutState::Approved, "no account begins without a final block");
     let reason = payout.hold.expect("a reason").reason;
     assert!(reason.contains("do not agree about the finalized block") && reason.contains("liar"), "{reason}");
     assert_eq!(identity(&world).await, None);

@@ -85,11 +85,8 @@ async fn a_revert_that_one_of_three_calls_final_fails_nothing(kind: Kind) {
 }
 
 async fn a_payment_that_one_of_three_calls_final_is_not(kind: Kind) {
-    let tags = [
-        (Finality::Finalized, Confirmation::Finalized),
-        (Finality::Safe, Confirmation::Finalized),
-        (Finality::Finalized, Confirmation::Blocks(5)),
-    ];
+    let tags =
+        [(Finality::Finalized, Confirmation::Finalized), (Finality::Finalized, Confirmation::Blocks(5))];
     for (finality, confirmation) in tags {
         let world = World::new(kind, |options| {
             (options.finality, options.confirmation) = (finality, confirmation);
