@@ -216,10 +216,14 @@ pub(in crate::pay) fn write_lost(
     now: Timestamp,
 ) -> Payout {
     let block = payout.inclusion.map_or(0, |inclusion| inclusion.block.number);
+    let advice = match payout.intent {
+        Some(_) => format!("`windlass payout resend {}` sends its transaction again", payout.id),
+        None => "nothing was sent for it from here: look for its request in a block explorer, and ask for it again \
+                 under another key if it was never paid"
+            .to_owned(),
+    };
     let reason = format!(
-        "its payment is gone: the vault does not know it, although block {block} was final; \
-         `windlass payout resend {}` sends its transaction again",
-        payout.id
+        "its payment is gone: the vault does not know it, although block {block} was final; {advice}"
     );
     let lost = payout.payment_lost(reason, now);
     let its = approvals.iter().filter(|approval| approval.payout == payout.id);
