@@ -172,7 +172,8 @@ async fn a_payment_that_one_of_two_makes_up_is_waited_for(kind: Kind) {
 async fn with_made_up_events(kind: Kind, honest: usize) -> (World, [PayoutId; 2]) {
     let world = World::new(kind, |_| {}).await;
     let pending = world.request("pending", 5);
-    let pending_id = world.desk().create(&[pending.clone()], "asker").await.expect("asked")[0].payout.id;
+    let pending_id =
+        world.desk().create(std::slice::from_ref(&pending), "asker").await.expect("asked")[0].payout.id;
     let id = world.approved("invoice-1", 25).await;
     let approved = world.request("invoice-1", 25);
     beside(&world, honest);
