@@ -8,7 +8,7 @@ use std::time::Duration;
 use alloy_primitives::{Bloom, BloomInput, b256};
 use async_trait::async_trait;
 
-pub use self::compare::{AnswerFault, EndpointAnswer, FalseAnswer, SOLE_ENDPOINT, is_quorum};
+pub use self::compare::{AnswerFault, EndpointAnswer, FalseAnswer, SOLE_ENDPOINT, agreed, is_quorum};
 use crate::bloom::BloomFit;
 use crate::chain::{Address, B256, BlockHeader, BlockRef, Bytes, ChainId};
 use crate::error::RetryAdvice;

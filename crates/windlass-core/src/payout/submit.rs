@@ -130,6 +130,17 @@ pub trait TransactionChain: ChainReader {
         vec![EndpointAnswer::sole(self.nonce(account, at).await)]
     }
 
+    /// How much gas a call would take as each endpoint tells it: what is signed with too much of it is
+    /// never mined, and with too little it is reverted.
+    async fn estimate_gas_from_each(&self, call: &Call) -> Vec<EndpointAnswer<GasEstimate>> {
+        vec![EndpointAnswer::sole(self.estimate_gas(call).await)]
+    }
+
+    /// A transaction's outcome as each endpoint tells it.
+    async fn receipt_from_each(&self, hash: B256) -> Vec<EndpointAnswer<Option<TransactionReceipt>>> {
+        vec![EndpointAnswer::sole(self.receipt(hash).await)]
+    }
+
     /// What gas costs now: enough for the base fee to double. One endpoint's word, to be
     /// held against a cap.
     async fn gas_fees(&self) -> Result<GasFees, ChainError>;

@@ -30,6 +30,15 @@ pub const fn is_quorum(agreeing: usize, asked: usize) -> bool {
     agreeing >= 2 || (agreeing == 1 && asked == 1)
 }
 
+/// Of answers to one question that was put to so many endpoints, the one that is enough for what cannot be
+/// undone: more than half of those that answer give it, and a quorum of those that were asked.
+pub fn agreed<T: PartialEq>(told: &[T], asked: usize) -> Option<&T> {
+    told.iter().find(|one| {
+        let agreeing = told.iter().filter(|other| other == one).count();
+        is_quorum(agreeing, asked) && agreeing > told.len() / 2
+    })
+}
+
 /// An answer about logs that was proven false.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FalseAnswer {
@@ -58,5 +67,22 @@ impl fmt::Display for FalseAnswer {
             BlockRange { from, to } if from == to => write!(f, "{fault} of block {from}"),
             BlockRange { from, to } => write!(f, "{fault} of blocks {from} to {to}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_takes_two_endpoints_and_more_than_half() {
+        assert_eq!(agreed(&[7, 7, 8], 3), Some(&7));
+        assert_eq!(agreed(&[8, 7, 7], 3), Some(&7), "whoever answers first");
+        assert_eq!(agreed(&[7, 7], 3), Some(&7));
+        assert_eq!(agreed(&[7], 1), Some(&7), "the only one that there is");
+        assert_eq!(agreed(&[7], 2), None, "another one does not answer");
+        assert_eq!(agreed(&[7, 8], 2), None);
+        assert_eq!(agreed(&[7, 7, 8, 9], 4), None);
+        assert_eq!(agreed::<u8>(&[], 0), None);
     }
 }

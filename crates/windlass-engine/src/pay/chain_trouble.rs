@@ -13,7 +13,7 @@ use windlass_core::reader::ChainError;
 /// Endpoints that have not answered for so long are reported.
 pub const GRACE: Duration = Duration::from_secs(30);
 /// How each reason begins that payouts wait for.
-const SUBJECT: &str = "the endpoints of the vault's chain";
+pub(super) const SUBJECT: &str = "the endpoints of the vault's chain";
 
 /// Endpoints that do not answer.
 #[derive(Debug, Clone, PartialEq, Eq)]

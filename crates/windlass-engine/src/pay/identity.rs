@@ -22,6 +22,7 @@ use windlass_core::payout::ledger::{BlockAnswers, ChainIdentity, MAX_IDENTITY_BL
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind, ChainReader, Header};
 use windlass_core::time::Timestamp;
 
+use super::agreement::block_at;
 use super::counted;
 use super::error::PayError;
 use super::page::Page;
@@ -218,11 +219,8 @@ impl Payer {
     }
 
     async fn agreed_block(&self, number: u64) -> Option<BlockRef> {
-        let answers = self.chain.header_from_each(BlockTag::Number(number)).await;
-        let headers = answers.into_iter().filter_map(|one| one.answer.ok().flatten());
-        let hashes: BTreeSet<B256> = headers.map(|header| header.block.hash).collect();
-        let hash = hashes.first().filter(|_| hashes.len() == 1)?;
-        Some(BlockRef { number, hash: *hash })
+        let there = block_at(&*self.chain, number).await.ok().flatten().filter(|there| there.is_agreed)?;
+        Some(BlockRef { number, hash: there.header.hash })
     }
 
     /// Writes the known blocks one version on, and names them in the audit log.

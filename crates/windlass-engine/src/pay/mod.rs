@@ -30,12 +30,17 @@
 //! | [`counted`] | what is counted |
 //! | [`counts`] | how many payouts stand where |
 //! | [`unattended`] | payouts that wait for a process that pays from their vault |
+//! | `agreed` | what enough endpoints say alike |
+//! | `agreement` | what endpoints agree about: heights, blocks, counts |
 //! | `approvals` | which approvals count |
+//! | `gas_limit` | with how much gas transactions are signed |
 //! | `missing_jobs` | jobs that somebody deleted, made again |
 //! | `page` | one commit: rows, messages and audit entries together |
 //! | `vault` | questions to the vault |
 
 pub mod accounts;
+mod agreed;
+mod agreement;
 mod approvals;
 pub mod audit_check;
 pub mod chain_trouble;
@@ -43,6 +48,7 @@ pub mod counted;
 pub mod counts;
 pub mod desk;
 pub mod error;
+mod gas_limit;
 pub mod head_file;
 pub mod identity;
 pub mod keyring;

@@ -19,6 +19,8 @@ pub struct PayNames {
     pub reconciling: LeaseName,
     /// When a process that compared payments stopped, in milliseconds since 1970.
     pub stopped: StateKey,
+    /// Payouts whose final payments are gone, as a list of ids. Their rows decide; this says which to read.
+    pub lost: StateKey,
     /// The last block whose events of the vault were compared.
     pub reconciled: CursorName,
 }
@@ -34,6 +36,7 @@ impl PayNames {
             partition: Partition::new(subject.clone())?,
             reconciling: LeaseName::new(format!("{subject}/reconciling"))?,
             stopped: StateKey::new(format!("{subject}/stopped"))?,
+            lost: StateKey::new(format!("{subject}/lost"))?,
             reconciled: CursorName::new(format!("{subject}/reconciled"))?,
         })
     }

@@ -13,8 +13,11 @@ use windlass_core::payout::signer::Signer;
 use windlass_core::payout::submit::{NonceTag, TransactionChain};
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind};
 use windlass_core::store::Store;
+use windlass_core::time::Timestamp;
 
 use super::accounts::Accounts;
+use super::agreement::{self, BlockThere, agreed_head, block_at, counts, last_final};
+use super::chain_trouble::{GRACE, SUBJECT};
 use super::error::PayError;
 use super::identity::IdentityCheck;
 use super::ledger::Ledger;
@@ -40,6 +43,8 @@ pub struct Payer {
     pub(super) reconciled: Mutex<Option<Reconciled>>,
     /// Whether the endpoints serve the chain that the vault is known on.
     pub(super) identity: Mutex<IdentityCheck>,
+    /// Since when endpoints do not agree which blocks are final, and in which words that began.
+    pub(super) disputed_since: Mutex<Option<(Timestamp, String)>>,
 }
 
 /// What a payer is made of.
@@ -61,12 +66,26 @@ pub struct PayerParts {
 /// What a step sees of the chain: one picture for all it looks at.
 pub(super) struct Sight {
     pub(super) latest: BlockHeader,
-    /// The last block that nothing can undo.
+    /// The last block that nothing can undo, as far as endpoints agree.
     pub(super) last_final: u64,
-    /// The last block whose payouts count as confirmed.
+    /// The last block whose payouts count as confirmed, as far as endpoints agree.
     pub(super) last_confirmed: u64,
-    headers: Mutex<HashMap<u64, Option<BlockHeader>>>,
-    nonces: Mutex<HashMap<Address, u64>>,
+    /// Whether endpoints agree which block is the last final one.
+    pub(super) is_final_known: bool,
+    /// Why it is not known which blocks are final or deep enough, if so: endpoints do not agree.
+    pub(super) dispute: Option<String>,
+    /// The same, once it has lasted: payouts wait for that.
+    pub(super) lasting_dispute: Option<String>,
+    headers: Mutex<HashMap<u64, Option<BlockThere>>>,
+    nonces: Mutex<HashMap<Address, Used>>,
+}
+
+/// How many transactions an account has sent.
+#[derive(Debug, Clone)]
+pub(super) struct Used {
+    pub(super) count: u64,
+    /// That two endpoints tell otherwise of it, and no third one.
+    pub(super) dispute: Option<String>,
 }
 
 impl Payer {
@@ -89,6 +108,7 @@ impl Payer {
             accounts,
             reconciled: Mutex::new(None),
             identity: Mutex::default(),
+            disputed_since: Mutex::default(),
         }))
     }
 
@@ -141,26 +161,59 @@ impl Payer {
     /// Looks at the chain. [`PayError::OtherChain`] where it is not the one that the vault is known
     /// on: nothing is decided by what that one says.
     pub(super) async fn sight(&self) -> Result<Sight, PayError> {
-        let sight = self.sight_unchecked().await?;
+        let mut sight = self.sight_unchecked().await?;
         self.check_identity(&sight).await?;
+        let mut since = self.disputed_since.lock().await;
+        match &sight.dispute {
+            None => *since = None,
+            // Endpoints that are a block apart agree at the next look: that is no reason to wait for.
+            Some(why) => {
+                let now = self.store.now().await?;
+                // In the words it began with: what a payout waits for is written once.
+                let (began, why) = since.get_or_insert_with(|| (now, why.clone()));
+                sight.lasting_dispute = (now >= began.after(GRACE)).then(|| why.clone());
+            }
+        }
+        drop(since);
         Ok(sight)
     }
 
-    /// Looks at whatever chain the endpoints serve.
+    /// Looks at whatever chain the endpoints serve. Where they do not agree which blocks are final, none is
+    /// but the first; the newest block is then one endpoint's.
     pub(super) async fn sight_unchecked(&self) -> Result<Sight, PayError> {
-        let latest = self.known_header(BlockTag::Latest).await?;
+        let newest = agreed_head(&*self.chain, BlockTag::Latest).await?;
+        let latest = match &newest {
+            Ok(latest) => *latest,
+            Err(_) => self.known_header(BlockTag::Latest).await?,
+        };
+        let newest = newest.map(|header| header.number);
         let last_final = match self.options.finality {
-            Finality::Finalized => self.known_header(BlockTag::Finalized).await?.number,
-            Finality::Safe => self.known_header(BlockTag::Safe).await?.number,
-            Finality::Depth(depth) => latest.number.saturating_sub(depth),
+            Finality::Depth(depth) => newest.clone().map(|newest| newest.saturating_sub(depth)),
+            finality => last_final(&*self.chain, finality).await?,
         };
-        let last_confirmed = match self.options.confirmation {
-            Confirmation::Finalized => self.known_header(BlockTag::Finalized).await?.number,
-            Confirmation::Safe => self.known_header(BlockTag::Safe).await?.number,
+        let last_confirmed = match (self.options.confirmation, self.options.finality) {
+            (Confirmation::Finalized, Finality::Finalized) | (Confirmation::Safe, Finality::Safe) => {
+                last_final.clone()
+            }
+            (Confirmation::Finalized, _) => agreement::last_final(&*self.chain, Finality::Finalized).await?,
+            (Confirmation::Safe, _) => agreement::last_final(&*self.chain, Finality::Safe).await?,
             // So many with the newest and its own.
-            Confirmation::Blocks(blocks) => (latest.number + 1).saturating_sub(blocks.max(1)),
+            (Confirmation::Blocks(blocks), _) => {
+                newest.map(|newest| (newest + 1).saturating_sub(blocks.max(1)))
+            }
         };
-        Ok(Sight { latest, last_final, last_confirmed, headers: Mutex::default(), nonces: Mutex::default() })
+        let dispute = last_final.as_ref().err().or(last_confirmed.as_ref().err()).cloned();
+        let is_final_known = last_final.is_ok();
+        Ok(Sight {
+            latest,
+            last_final: last_final.unwrap_or(0),
+            last_confirmed: last_confirmed.unwrap_or(0),
+            is_final_known,
+            dispute,
+            lasting_dispute: None,
+            headers: Mutex::default(),
+            nonces: Mutex::default(),
+        })
     }
 
     async fn known_header(&self, tag: BlockTag) -> Result<BlockHeader, PayError> {
@@ -171,22 +224,28 @@ impl Payer {
         Ok(header.block)
     }
 
-    /// How many transactions an account has in blocks up to the newest. Asked by its number: a
-    /// node that has not got it yet says so.
-    pub(super) async fn used_nonces(&self, sight: &Sight, account: Address) -> Result<u64, PayError> {
+    /// How many transactions an account has in blocks up to the newest, as far as two endpoints tell it,
+    /// or the only one that answers. Asked by the block's number: a node that has not got it yet says so.
+    pub(super) async fn used_nonces(&self, sight: &Sight, account: Address) -> Result<Used, PayError> {
         let mut nonces = sight.nonces.lock().await;
         if let Some(used) = nonces.get(&account) {
-            return Ok(*used);
+            return Ok(used.clone());
         }
         let latest = NonceTag::Block(BlockTag::Number(sight.latest.number));
-        let used = self.chain.nonce(account, latest).await?;
-        nonces.insert(account, used);
+        let told = counts(&*self.chain, account, latest).await?;
+        let dispute = told.is_disputed().then(|| {
+            let words = told.words(u64::to_string);
+            format!("{SUBJECT} do not agree how many transactions account {account} has sent ({words})")
+        });
+        let used = Used { count: told.reached().unwrap_or(0), dispute };
+        nonces.insert(account, used.clone());
         Ok(used)
     }
 
-    /// The hash of the block that the canonical chain has at a height.
+    /// The hash of the block that the canonical chain has at a height, as far as endpoints agree.
     pub(super) async fn canonical(&self, sight: &Sight, number: u64) -> Result<Option<B256>, PayError> {
-        Ok(self.canonical_header(sight, number).await?.map(|header| header.hash))
+        let there = self.canonical_header(sight, number).await?;
+        Ok(there.filter(|there| there.is_agreed).map(|there| there.header.hash))
     }
 
     /// The block that the canonical chain has at a height.
@@ -194,13 +253,13 @@ impl Payer {
         &self,
         sight: &Sight,
         number: u64,
-    ) -> Result<Option<BlockHeader>, PayError> {
+    ) -> Result<Option<BlockThere>, PayError> {
         let mut headers = sight.headers.lock().await;
-        if let Some(header) = headers.get(&number) {
-            return Ok(*header);
+        if let Some(there) = headers.get(&number) {
+            return Ok(*there);
         }
-        let header = self.chain.header(BlockTag::Number(number)).await?.map(|header| header.block);
-        headers.insert(number, header);
-        Ok(header)
+        let there = block_at(&*self.chain, number).await?;
+        headers.insert(number, there);
+        Ok(there)
     }
 }

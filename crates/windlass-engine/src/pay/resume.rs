@@ -13,6 +13,7 @@ use windlass_core::payout::store::Payouts;
 use windlass_core::payout::submit::{NonceTag, TransactionChain};
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind};
 
+use super::agreement::{counts, disputed_count, last_final};
 use super::counted;
 use super::ledger::Ledger;
 use super::options::PayOptions;
@@ -56,7 +57,7 @@ pub async fn resume(
         return Err(ResumeError::NotHalted(account));
     }
     let used = used_for_good(chain, options.finality, account).await?;
-    let pending = chain.nonce(account, NonceTag::Pending).await?;
+    let pending = counts(chain, account, NonceTag::Pending).await?.most().unwrap_or(0);
     // What is open of ours counts among those that wait, and is not somebody else's.
     let ours = row.next_nonce.max(used);
     if pending > ours {
@@ -74,21 +75,15 @@ pub async fn resume(
     Ok(resumed)
 }
 
-/// How many transactions an account has in blocks that nothing can undo.
+/// How many transactions an account has in blocks that nothing can undo: two endpoints have to agree, or
+/// the only one tells it.
 async fn used_for_good(
     chain: &dyn TransactionChain,
     finality: Finality,
     account: Address,
 ) -> Result<u64, ChainError> {
-    let block = match finality {
-        Finality::Finalized => BlockTag::Finalized,
-        Finality::Safe => BlockTag::Safe,
-        Finality::Depth(depth) => {
-            let unknown =
-                || ChainError::new(ChainErrorKind::UnknownBlock, "the endpoint knows no newest block");
-            let latest = chain.header(BlockTag::Latest).await?.ok_or_else(unknown)?;
-            BlockTag::Number(latest.block.number.saturating_sub(depth))
-        }
-    };
-    chain.nonce(account, NonceTag::Block(block)).await
+    let disputed = |why| ChainError::new(ChainErrorKind::Malformed, why);
+    let last_final = last_final(chain, finality).await?.map_err(disputed)?;
+    let told = counts(chain, account, NonceTag::Block(BlockTag::Number(last_final))).await?;
+    told.agreed().ok_or_else(|| disputed(disputed_count(account, &told)))
 }

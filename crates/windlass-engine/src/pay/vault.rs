@@ -7,9 +7,7 @@ use windlass_core::payout::ledger::{Inclusion, Payout};
 use windlass_core::payout::submit::{Call, CallOutcome};
 use windlass_core::payout::vault::answer::{self, VaultAnswerError, VaultRecord};
 use windlass_core::payout::vault::calldata::{self, MAX_BATCH, VaultPayout};
-use windlass_core::payout::vault::event::{VaultEvent, filter_of};
-use windlass_core::range::BlockRange;
-use windlass_core::reader::{BlockTag, EndpointAnswer, LogSpan, is_quorum};
+use windlass_core::reader::{BlockTag, EndpointAnswer};
 
 use super::error::PayError;
 use super::payer::Payer;
@@ -41,7 +39,7 @@ pub(super) struct Payable {
 }
 
 impl Payer {
-    /// What the vault itself says of requests at a block.
+    /// What one endpoint has the vault say of requests at a block: enough for nothing that cannot be undone.
     pub(super) async fn records(&self, ids: &[B256], at: BlockTag) -> Result<Vec<VaultRecord>, PayError> {
         let mut records = Vec::with_capacity(ids.len());
         for ids in ids.chunks(MAX_BATCH) {
@@ -49,40 +47,6 @@ impl Payer {
             records.extend(self.ask(calldata::request_states(ids), at, read).await?);
         }
         Ok(records)
-    }
-
-    /// What every endpoint that answers says of requests at a block; `None` where they do not say
-    /// the same, or too few answer. That a request was not paid is not believed on the word of one of
-    /// them.
-    pub(super) async fn agreed_records(
-        &self,
-        ids: &[B256],
-        at: BlockTag,
-    ) -> Result<Option<Vec<VaultRecord>>, PayError> {
-        let mut records = Vec::with_capacity(ids.len());
-        for ids in ids.chunks(MAX_BATCH) {
-            let call = self.call_of(calldata::request_states(ids));
-            let (mut told, mut refused): (Vec<Vec<VaultRecord>>, _) = (Vec::new(), None);
-            let answers = self.chain.call_from_each(&call, at).await;
-            let asked = answers.len();
-            for EndpointAnswer { answer, .. } in answers {
-                let read = |told: &Bytes| answer::request_states(ids.len(), told);
-                match answer.map_err(PayError::from).and_then(|outcome| read_outcome(outcome, read)) {
-                    Ok(found) => told.push(found),
-                    Err(error) => refused = Some(error),
-                }
-            }
-            let is_enough = is_quorum(told.len(), asked);
-            match (told.pop(), refused) {
-                (Some(first), _) if is_enough && told.iter().all(|other| *other == first) => {
-                    records.extend(first);
-                }
-                (Some(_), _) => return Ok(None),
-                (None, Some(error)) => return Err(error),
-                (None, None) => return Ok(None),
-            }
-        }
-        Ok(Some(records))
     }
 
     /// Whose approval the vault wants, if it wants any.
@@ -95,37 +59,6 @@ impl Payer {
         let signer = self.ask(calldata::risk_signer(), latest, |told| answer::risk_signer(told)).await?;
         let nonce = self.ask(calldata::approval_nonce(), latest, |told| answer::approval_nonce(told)).await?;
         Ok(Some(ApprovalTerms { signer, nonce }))
-    }
-
-    /// The vault's first block.
-    pub(super) async fn deployed_at(&self) -> Result<u64, PayError> {
-        let read = |told: &Bytes| answer::deployed_at_block(told);
-        self.ask(calldata::deployed_at_block(), BlockTag::Latest, read).await
-    }
-
-    /// Where the vault paid a payout, as asked, by its event in the block that it names.
-    pub(super) async fn payment_of(
-        &self,
-        payout: &Payout,
-        block: u64,
-    ) -> Result<Option<Inclusion>, PayError> {
-        Ok(match self.event_of(payout.request.request_id(), block).await? {
-            Some((VaultEvent::PayoutExecuted(paid), at)) if is_as_asked(payout, &paid) => Some(at),
-            _ => None,
-        })
-    }
-
-    async fn event_of(&self, id: B256, block: u64) -> Result<Option<(VaultEvent, Inclusion)>, PayError> {
-        let range = BlockRange { from: block, to: block };
-        let filter = filter_of(self.options.vault.address, &[id]);
-        for log in self.chain.logs(LogSpan::Range(range), &filter).await? {
-            if let Some(event) = VaultEvent::read(self.options.vault, &log)?
-                && event.request_id() == id
-            {
-                return Ok(Some((event, inclusion(&log))));
-            }
-        }
-        Ok(None)
     }
 
     /// How much of a token, or of the chain's coin, the vault could pay now; or why it cannot pay it
@@ -167,7 +100,7 @@ impl Payer {
         }
     }
 
-    fn call_of(&self, data: Bytes) -> Call {
+    pub(super) fn call_of(&self, data: Bytes) -> Call {
         Call { from: Address::ZERO, to: Some(self.options.vault.address), data }
     }
 
@@ -195,7 +128,7 @@ impl Payer {
 }
 
 /// Reads how a question to the vault ended.
-fn read_outcome<T>(
+pub(super) fn read_outcome<T>(
     outcome: CallOutcome,
     read: impl Fn(&Bytes) -> Result<T, VaultAnswerError>,
 ) -> Result<T, PayError> {

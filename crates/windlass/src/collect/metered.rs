@@ -164,6 +164,14 @@ impl<C: TransactionChain> TransactionChain for Metered<C> {
         self.timed("nonce", self.inner.nonce_from_each(account, at)).await
     }
 
+    async fn estimate_gas_from_each(&self, call: &Call) -> Vec<EndpointAnswer<GasEstimate>> {
+        self.timed("estimate_gas", self.inner.estimate_gas_from_each(call)).await
+    }
+
+    async fn receipt_from_each(&self, hash: B256) -> Vec<EndpointAnswer<Option<TransactionReceipt>>> {
+        self.timed("receipt", self.inner.receipt_from_each(hash)).await
+    }
+
     async fn gas_fees(&self) -> Result<GasFees, ChainError> {
         self.counted("gas_fees", self.inner.gas_fees()).await
     }

@@ -12,13 +12,14 @@ use windlass_core::chain::Address;
 use windlass_core::code::Code;
 use windlass_core::error::StoreResult;
 use windlass_core::payout::gas::GasLevel;
-use windlass_core::payout::ledger::{Forgery, SignerRow};
+use windlass_core::payout::ledger::{Forgery, Payout, SignerRow};
 use windlass_core::payout::request::VaultRef;
 use windlass_core::payout::state::PayoutState;
 use windlass_core::store::Store;
 use windlass_engine::pay::accounts::{AccountStatus, Accounts, Blocked};
 use windlass_engine::pay::counts::PayoutCounts;
 use windlass_engine::pay::ledger::Ledger;
+use windlass_engine::pay::reconcile::recheck::lost_payments;
 use windlass_engine::pay::unattended::{UnattendedVault, unattended_configured, unattended_vaults};
 
 use super::{metrics, unattended};
@@ -42,6 +43,8 @@ pub(crate) struct PayLook {
     pub(crate) accounts: BTreeMap<Address, AccountStatus>,
     /// What was tampered with.
     tampered: Vec<Reason>,
+    /// Final payments that are gone.
+    lost: Vec<Reason>,
     /// Vaults whose payouts wait while no process pays from them.
     unattended: Vec<Reason>,
 }
@@ -118,8 +121,19 @@ impl PayWatcher {
             signers,
             accounts: self.accounts.as_ref().map(|accounts| accounts.all()).unwrap_or_default(),
             tampered: each_once(self.ledgers.iter().flat_map(|ledger| tampered(ledger)).collect()),
+            lost: self.lost().await?,
             unattended,
         })
+    }
+
+    async fn lost(&self) -> StoreResult<Vec<Reason>> {
+        let Some(ledger) = self.ledgers.first() else { return Ok(Vec::new()) };
+        let reason = |payout: Payout| Reason {
+            code: Code::VaultDiffers,
+            message: payout.hold.map(|hold| hold.reason).unwrap_or_default(),
+            subject: format!("payout {}", payout.id),
+        };
+        Ok(lost_payments(ledger, self.vault).await?.into_iter().take(MAX_SHOWN).map(reason).collect())
     }
 
     async fn unattended(&mut self) -> StoreResult<Vec<Reason>> {
@@ -187,6 +201,7 @@ impl Readiness for PayReadiness {
             .chain(seen.accounts.iter().filter_map(|(account, status)| short_of_gas(*account, status)))
             .chain(other_chain(&seen))
             .chain(chain_trouble(&seen))
+            .chain(seen.lost.iter().cloned())
             .chain(seen.tampered.iter().cloned())
             .chain(seen.unattended.iter().cloned())
             .collect()

@@ -44,6 +44,14 @@ impl TransactionChain for EvmPool {
         self.inner.ask_each(&AskNonce { account, at }).await
     }
 
+    async fn estimate_gas_from_each(&self, call: &Call) -> Vec<EndpointAnswer<GasEstimate>> {
+        self.inner.ask_each(&AskGas { call }).await
+    }
+
+    async fn receipt_from_each(&self, hash: B256) -> Vec<EndpointAnswer<Option<TransactionReceipt>>> {
+        self.inner.ask_each(&AskReceipt { hash }).await
+    }
+
     async fn gas_fees(&self) -> Result<GasFees, ChainError> {
         self.inner.ask(&AskFees).await
     }

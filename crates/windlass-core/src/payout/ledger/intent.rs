@@ -71,7 +71,7 @@ pub struct Intent {
     pub to: Address,
     /// With what.
     pub data: Bytes,
-    /// With how much gas at most.
+    /// With how much gas at most its first form may be mined; a later one may name another limit.
     pub gas_limit: u64,
     /// What it pays, in the order of its calldata.
     pub payouts: Vec<PayoutId>,

@@ -199,7 +199,7 @@ impl Payout {
     /// Nothing can undo its payment any more.
     #[must_use]
     pub fn finalized(&self, now: Timestamp) -> Self {
-        Self { finalized_at: Some(now), ..self.next(now) }
+        Self { finalized_at: Some(now), hold: None, ..self.next(now) }
     }
 
     /// Its payment was final, and the chain no longer has it: it stays CONFIRMED, and says so, until

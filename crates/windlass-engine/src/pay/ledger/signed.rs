@@ -121,14 +121,14 @@ pub(in crate::pay) fn wrong_form(
     })
 }
 
-/// Whether signed bytes are a form of a transaction, whoever has signed them.
+/// Whether signed bytes are a form of a transaction, whoever has signed them. A form may allow another
+/// amount of gas than the first one.
 fn is_form(intent: &Intent, attempt: &Attempt) -> bool {
     let Ok((hash, transaction)) = Transaction::read(&attempt.raw) else { return false };
     hash == attempt.hash
         && (transaction.chain, transaction.nonce) == (intent.id.chain, intent.id.nonce)
         && transaction.to == Some(intent.to)
         && transaction.data == intent.data
-        && transaction.gas_limit == intent.gas_limit
         && transaction.fees == attempt.fees
 }
 

@@ -14,7 +14,6 @@ use serde_json::json;
 use windlass_core::chain::{Address, B256};
 use windlass_core::cursor::{Cursor, CursorRule};
 use windlass_core::error::StoreError;
-use windlass_core::event::LogEvent;
 use windlass_core::payout::day::UtcDay;
 use windlass_core::payout::ledger::{Inclusion, Payout};
 use windlass_core::payout::state::PayoutState;
@@ -22,16 +21,16 @@ use windlass_core::payout::store::{MAX_PAYOUT_PAGE, Payouts};
 use windlass_core::payout::vault::calldata::VaultPayout;
 use windlass_core::payout::vault::event::{VaultEvent, filter};
 use windlass_core::range::BlockRange;
-use windlass_core::reader::{ChainErrorKind, LogSpan};
 use windlass_core::time::Timestamp;
 
 use self::misfiled::Misfiled;
+use crate::pay::agreed::{Told, is_too_large};
 use crate::pay::counted;
 use crate::pay::desk::budgets;
 use crate::pay::error::PayError;
 use crate::pay::page::Page;
 use crate::pay::payer::Payer;
-use crate::pay::vault::{inclusion, is_as_asked};
+use crate::pay::vault::is_as_asked;
 
 /// How often an event is compared anew because somebody else was quicker.
 const MAX_TRIES: u32 = 20;
@@ -73,6 +72,8 @@ pub struct Reconciled {
     pub refused: u64,
     /// How many events contradict what is stored: rejected and paid, or paid otherwise.
     pub contradictions: u64,
+    /// How many events an endpoint tells of on which the endpoints do not agree. They are compared once they do.
+    pub disputed: u64,
 }
 
 fn unknown_payment(paid: &VaultPayout, at: Inclusion) -> UnknownPayment {
@@ -116,24 +117,40 @@ impl Payer {
         let mut done = Reconciled { through: start.saturating_sub(1), ..Reconciled::default() };
         let wanted = filter(self.options.vault.address);
         let mut misfiled = Misfiled::default();
-        let mut from = start;
+        let (mut from, mut is_certain) = (start, true);
         let mut size = self.chain.range_size(&wanted).max(1);
         while from <= last_final {
             let range = BlockRange { from, to: last_final.min(from.saturating_add(size - 1)) };
-            let logs = match self.chain.logs(LogSpan::Range(range), &wanted).await {
-                Ok(logs) => logs,
-                Err(error) if matches!(error.kind, ChainErrorKind::RangeTooLarge { .. }) && size > 1 => {
+            let told = match self.agreed_events(range, &wanted).await {
+                Ok(told) => told,
+                Err(PayError::Chain(error)) if is_too_large(&error) && size > 1 => {
                     size = (size / 2).max(1);
                     continue;
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             };
-            for part in logs.chunks(MAX_PAYOUT_PAGE as usize / 2) {
+            done.disputed += told.disputed as u64;
+            // From where too few endpoints tell the same it is compared again, and by whoever asks for all
+            // of it at once.
+            is_certain &= told.is_heard && told.disputed == 0;
+            if !is_certain && !is_whole {
+                break;
+            }
+            for part in told.events.chunks(MAX_PAYOUT_PAGE as usize / 2) {
                 self.compare(part, &mut misfiled, &mut done).await?;
             }
-            self.advance(range.to).await?;
-            done.through = range.to;
+            if is_certain {
+                self.advance(range.to).await?;
+                done.through = range.to;
+            }
             from = range.to + 1;
+        }
+        if !is_certain {
+            tracing::warn!(
+                done.through,
+                done.disputed,
+                "the endpoints do not agree on the vault's events behind a block, or too few of them answer"
+            );
         }
         Ok(done)
     }
@@ -151,20 +168,14 @@ impl Payer {
 
     async fn compare(
         &self,
-        logs: &[LogEvent],
+        events: &[Told],
         misfiled: &mut Misfiled,
         done: &mut Reconciled,
     ) -> Result<(), PayError> {
-        let mut events = Vec::new();
-        for log in logs {
-            if let Some(event) = VaultEvent::read(self.options.vault, log)? {
-                events.push((event, inclusion(log)));
-            }
-        }
         let ids: Vec<B256> = events.iter().map(|(event, _)| event.request_id()).collect();
         let read = self.ledger.check_payouts_of_requests(&ids).await?;
         let payouts = read.rows;
-        for (event, at) in events {
+        for (event, at) in events.iter().copied() {
             done.events += 1;
             let payout = payouts.iter().find(|payout| payout.request.request_id() == event.request_id());
             // What stands in its place was refused, and is reported: nothing is known of it here.

@@ -81,9 +81,7 @@ impl Repairer {
             let is_its = read.sender == id.signer
                 && (read.transaction.chain, read.transaction.nonce) == (id.chain, id.nonce)
                 && forms.first().is_none_or(|(_, first)| {
-                    let call = |read: &ReadTransaction| {
-                        (read.transaction.to, read.transaction.data.clone(), read.transaction.gas_limit)
-                    };
+                    let call = |read: &ReadTransaction| (read.transaction.to, read.transaction.data.clone());
                     call(first) == call(&read)
                 });
             if is_its {

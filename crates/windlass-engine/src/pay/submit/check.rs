@@ -14,6 +14,7 @@ use windlass_core::reader::BlockTag;
 use windlass_core::time::Timestamp;
 
 use super::{Submitter, Taken};
+use crate::pay::agreed::DISPUTED;
 use crate::pay::approvals::Approvals;
 use crate::pay::desk::{candidate, known_recipients};
 use crate::pay::error::PayError;
@@ -139,9 +140,13 @@ impl Submitter {
         let payouts: Vec<PayoutId> = asked.iter().map(|taken| taken.payout.id).collect();
         let approvals = Approvals::of(&self.payer.ledger, &payouts).await?;
         let sight = self.payer.sight().await?;
-        let records = self.payer.records(&ids, BlockTag::Number(sight.latest.number)).await?;
+        let records = self.records(&sight, &ids).await?;
         for (taken, record) in asked.into_iter().zip(records) {
-            let fate = match self.told(&sight, &taken.payout, record).await {
+            let told = match record {
+                Some(record) => self.told(&sight, &taken.payout, record).await,
+                None => Ok(Some(Fate::wait(DISPUTED))),
+            };
+            let fate = match told {
                 Ok(None) => match self.unapproved(&taken.payout, &approvals) {
                     None => self.allowed(&mut checked, &taken.payout)?,
                     fate => fate,
@@ -201,7 +206,22 @@ impl Submitter {
         })
     }
 
-    /// What the vault itself says. Only what is final ends anything.
+    /// What the vault itself says of requests. One endpoint's word that it knows nothing of a request is
+    /// enough to go on, for it never pays one twice; that it was paid or cancelled is asked of all.
+    async fn records(&self, sight: &Sight, ids: &[B256]) -> Result<Vec<Option<VaultRecord>>, PayError> {
+        let latest = BlockTag::Number(sight.latest.number);
+        let mut records: Vec<Option<VaultRecord>> =
+            self.payer.records(ids, latest).await?.into_iter().map(Some).collect();
+        let is_over = |place: &usize| records[*place].is_some_and(|one| one.status != VaultStatus::Unknown);
+        let over: Vec<usize> = (0..ids.len()).filter(is_over).collect();
+        let asked: Vec<B256> = over.iter().map(|place| ids[*place]).collect();
+        let (at, below) = (sight.latest.number, sight.last_final);
+        let agreed = self.payer.agreed_records_behind(&asked, at, below).await?;
+        over.into_iter().zip(agreed).for_each(|(place, record)| records[place] = record);
+        Ok(records)
+    }
+
+    /// What the vault itself says, as enough endpoints tell it. Only what is final ends anything.
     async fn told(
         &self,
         sight: &Sight,
@@ -217,12 +237,15 @@ impl Submitter {
             VaultStatus::Cancelled => {
                 Some(Fate::wait("the request was cancelled on the vault, not finally yet"))
             }
-            VaultStatus::Paid if is_final => match self.payer.payment_of(payout, record.block).await? {
-                Some(inclusion) => Some(Fate::Paid { inclusion }),
-                None => Some(Fate::wait(
-                    "the vault has paid this request, and not as it was asked for here, or its event cannot be had",
-                )),
-            },
+            VaultStatus::Paid if is_final => {
+                match self.payer.agreed_payment(payout, &[record.block]).await? {
+                    Some(inclusion) => Some(Fate::Paid { inclusion }),
+                    None => Some(Fate::wait(
+                        "the vault has paid this request, and not as it was asked for here, or too few \
+                         endpoints tell its event alike",
+                    )),
+                }
+            }
             VaultStatus::Paid => {
                 Some(Fate::wait("the vault has paid it already; waiting until that is final"))
             }

@@ -11,7 +11,7 @@ use windlass_core::payout::submit::{Call, CallOutcome};
 use windlass_core::payout::vault::approval::{Approval, digest};
 use windlass_core::payout::vault::calldata::{self, BatchError, VaultPayout};
 use windlass_core::payout::vault::refusal::VaultRefusal;
-use windlass_core::reader::{BlockTag, is_quorum};
+use windlass_core::reader::BlockTag;
 
 use super::check::{Checked, Fate};
 use super::{Submitter, Taken};
@@ -178,14 +178,22 @@ impl Submitter {
             let CallOutcome::Reverted { data, message } = tried else {
                 return Ok(items);
             };
-            let refusal = VaultRefusal::read(&data, &message);
+            let mut refusal = VaultRefusal::read(&data, &message);
+            let agreed = self.payer.agreed_refusal(&call, BlockTag::Latest).await;
+            let is_agreed = agreed.is_some();
+            match agreed {
+                // It was one endpoint's word, and others would have the vault pay them.
+                Some(None) => return Ok(items),
+                Some(Some(agreed)) => refusal = agreed,
+                None => {}
+            }
             let named = refusal
                 .request_id
                 .and_then(|id| items.iter().position(|item| item.taken.payout.request.request_id() == id));
             let is_about_one = items.len() == 1 || named.is_some();
             if is_about_one {
                 let item = items.remove(named.unwrap_or(0));
-                self.settle_refused(item.taken, &call, &refusal, checked).await;
+                Self::settle_refused(item.taken, is_agreed, &refusal, checked);
             } else if refusal.name == PAUSED {
                 let all = items.drain(..);
                 checked.settled.extend(all.map(|item| (item.taken, Fate::wait(held_by(&refusal)))));
@@ -199,11 +207,11 @@ impl Submitter {
         Ok(items)
     }
 
-    /// The vault would refuse a payout. It ends only where every endpoint that answers says so.
-    async fn settle_refused(&self, taken: Taken, call: &Call, refusal: &VaultRefusal, checked: &mut Checked) {
+    /// The vault would refuse a payout. It ends only where enough endpoints say so of this very payout.
+    fn settle_refused(taken: Taken, is_agreed: bool, refusal: &VaultRefusal, checked: &mut Checked) {
         let fate = if !ENDING.contains(&refusal.name.as_str()) {
             Fate::wait(held_by(refusal))
-        } else if self.is_agreed(call, refusal).await {
+        } else if is_agreed {
             Self::free(checked, &taken.payout);
             Fate::End { reason: format!("the vault would refuse it: {refusal}") }
         } else {
@@ -212,18 +220,6 @@ impl Submitter {
             ))
         };
         checked.settled.push((taken, fate));
-    }
-
-    /// Whether every endpoint that answers has the vault refuse a call so, and enough of them answer.
-    async fn is_agreed(&self, call: &Call, refusal: &VaultRefusal) -> bool {
-        let answers = self.payer.chain.call_from_each(call, BlockTag::Latest).await;
-        let asked = answers.len();
-        let told: Vec<CallOutcome> = answers.into_iter().filter_map(|one| one.answer.ok()).collect();
-        let is_same = |outcome: &CallOutcome| match outcome {
-            CallOutcome::Reverted { data, message } => VaultRefusal::read(data, message).name == refusal.name,
-            CallOutcome::Returned(_) => false,
-        };
-        is_quorum(told.len(), asked) && told.iter().all(is_same)
     }
 
     /// A call of the vault by this account.

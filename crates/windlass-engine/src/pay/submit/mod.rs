@@ -26,8 +26,6 @@ use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::signer::Signer;
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::{MAX_PAYOUT_PAGE, Payouts};
-use windlass_core::payout::submit::NonceTag;
-use windlass_core::reader::BlockTag;
 use windlass_core::time::Timestamp;
 
 use self::check::Fate;
@@ -151,8 +149,8 @@ impl Submitter {
         let Some(lease) = lease else { return Ok(Submitted::NotOurs) };
         let row = match self.account(&lease).await? {
             Ok(row) => row,
-            Err(waiting) => {
-                accounts.block(account, Blocked::ForeignTransactions(waiting));
+            Err(blocked) => {
+                accounts.block(account, blocked);
                 return self.show_blocked(&lease, Submitted::NotYet).await;
             }
         };
@@ -164,10 +162,7 @@ impl Submitter {
         if matches!(accounts.get(account).blocked, Some(Blocked::ShortOfGas { .. })) {
             return self.show_blocked(&lease, Submitted::ShortOfGas).await;
         }
-        let used = self.payer.chain.nonce(row.address, NonceTag::Block(BlockTag::Latest)).await?;
-        if used > row.next_nonce {
-            return self.confirm_ahead(&lease, &row).await;
-        }
+        let Some(used) = self.used(&row).await? else { return self.confirm_ahead(&lease, &row).await };
         self.ahead_since = None;
         accounts.count_confirmed(account);
         let room = self.payer.options.max_open.saturating_sub(row.next_nonce - used);
@@ -196,25 +191,18 @@ impl Submitter {
         Ok(self.lease.clone())
     }
 
-    /// The account's row; made at the first time, at the nonce where the chain is for good. While
-    /// transactions that were not sent from here are not final, their number.
-    async fn account(&self, lease: &Lease) -> Result<Result<SignerRow, u64>, PayError> {
+    /// The account's row; made at the first time, at the nonce where the chain is for good. Until that is
+    /// known, and while transactions that were not sent from here are not final, why not.
+    async fn account(&self, lease: &Lease) -> Result<Result<SignerRow, Blocked>, PayError> {
         let payer = &self.payer;
         let (chain, address) = (payer.options.vault.chain, self.signer.address());
         if let Some(row) = payer.ledger.signer(chain, address).await? {
             return Ok(Ok(row));
         }
-        let last_final = BlockTag::Number(payer.sight().await?.last_final);
-        let used = payer.chain.nonce(address, NonceTag::Block(last_final)).await?;
-        let latest = payer.chain.nonce(address, NonceTag::Block(BlockTag::Latest)).await?;
-        let pending = payer.chain.nonce(address, NonceTag::Pending).await?.max(latest);
-        if pending > used {
-            // They may be mined, or go with their block, and then come back or never: with
-            // nonces behind theirs ours would wait for ever, with theirs they would be replaced.
-            tracing::warn!(signer = %address, waiting = pending - used,
-                "transactions that were not sent from here are not final yet; nothing is signed until they are");
-            return Ok(Err(pending - used));
-        }
+        let used = match self.first_nonce().await? {
+            Ok(used) => used,
+            Err(blocked) => return Ok(Err(blocked)),
+        };
         let row = SignerRow::new(chain, address, used, payer.store.now().await?);
         let mut page = payer.page();
         page.write(Write::Pay(PayWrite::Signer(row.clone())));

@@ -17,7 +17,6 @@ use windlass_core::payout::ledger::{
 };
 use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::state::PayoutState;
-use windlass_core::payout::submit::GasEstimate;
 use windlass_core::payout::transaction::Transaction;
 use windlass_core::payout::vault::refusal::VaultRefusal;
 
@@ -26,6 +25,7 @@ use super::group::{Grouped, Item, calldata_of, held_by};
 use super::{Submitter, Taken};
 use crate::pay::counted;
 use crate::pay::error::PayError;
+use crate::pay::gas_limit::Estimated;
 use crate::pay::names::PayNames;
 
 /// After so many commits in a row that were refused, something stands in the way that no other process does.
@@ -100,15 +100,18 @@ impl Submitter {
         let (mut drafts, mut trouble) = (Vec::with_capacity(estimates.len()), None);
         for (items, estimate) in estimates {
             match estimate {
-                Ok((data, GasEstimate::Gas(gas))) => {
-                    drafts.push(Draft { items, data, gas_limit: with_margin(gas) });
+                Ok((data, Estimated::Gas(gas_limit))) => drafts.push(Draft { items, data, gas_limit }),
+                Ok((_, Estimated::Disputed(why))) => {
+                    checked
+                        .settled
+                        .extend(items.into_iter().map(|item| (item.taken, Fate::wait(why.clone()))));
                 }
                 // An endpoint that fails now and then holds up those it failed, and no others.
                 Err(error) => {
                     checked.settled.extend(items.into_iter().map(|item| (item.taken, Fate::Later)));
                     trouble = Some(error);
                 }
-                Ok((_, GasEstimate::Reverted { data, message })) => {
+                Ok((_, Estimated::Reverted { data, message })) => {
                     // Each was tried before and would have been paid: the vault has changed since.
                     let refusal = VaultRefusal::read(&data, &message);
                     for item in items {
@@ -169,11 +172,19 @@ impl Submitter {
         }
     }
 
-    async fn estimate(&self, items: Vec<Item>) -> (Vec<Item>, Result<(Bytes, GasEstimate), PayError>) {
+    /// The call that pays these, and with how much gas at most: with more where it has run out of it.
+    async fn estimate(&self, items: Vec<Item>) -> (Vec<Item>, Result<(Bytes, Estimated), PayError>) {
         let asked = async {
             let data = calldata_of(&items).map_err(|error| PayError::strange("a batch", error))?;
-            let estimate = self.payer.chain.estimate_gas(&self.call(data.clone())).await?;
-            Ok((data, estimate))
+            let is_again = |item: &&Item| item.taken.payout.state == PayoutState::Submitted;
+            let again: Vec<PayoutId> =
+                items.iter().filter(is_again).map(|item| item.taken.payout.id).collect();
+            Ok(match self.payer.estimate(&self.call(data.clone())).await? {
+                Estimated::Gas(gas) => {
+                    (data, Estimated::Gas(self.payer.reverts_of(&again).await?.limit(gas)))
+                }
+                estimated => (data, estimated),
+            })
         };
         let estimate = asked.await;
         (items, estimate)
@@ -347,11 +358,6 @@ fn submitted(
         PayoutState::Submitted => Ok(taken.payout.taken_over(intent, day, now)),
         _ => Ok(taken.payout.submitted(intent, day, now)?),
     }
-}
-
-/// A fifth more than was estimated: a recipient's first token may come in between.
-const fn with_margin(gas: u64) -> u64 {
-    gas.saturating_add(gas / 5).saturating_add(25_000)
 }
 
 /// The items in their order, so many in each part. Each part holds memory for its own items alone: what

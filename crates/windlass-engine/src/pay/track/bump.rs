@@ -3,13 +3,14 @@
 use windlass_core::payout::fees::OverCap;
 use windlass_core::payout::gas::{GasBalance, GasLevel};
 use windlass_core::payout::ledger::{Attempt, Intent, Payout};
-use windlass_core::payout::submit::SendAnswer;
+use windlass_core::payout::submit::{Call, SendAnswer};
 use windlass_core::payout::transaction::Transaction;
 use windlass_core::payout::vault::calldata::{VaultPayout, pays_exactly};
 use windlass_core::reader::BlockTag;
 
 use super::step::Step;
 use crate::pay::error::PayError;
+use crate::pay::gas_limit::{Estimated, limit_of};
 use crate::pay::payer::{Payer, Sight};
 
 /// What came of offering more.
@@ -17,7 +18,10 @@ enum Bumped {
     Signed(Attempt),
     OverCap(OverCap),
     /// The account cannot pay for it: a higher offer would be paid in full once it can.
-    ShortOfGas(GasBalance),
+    ShortOfGas {
+        balance: GasBalance,
+        gas_limit: u64,
+    },
     /// Nothing: it is sent as it is.
     Unchanged,
 }
@@ -52,7 +56,8 @@ impl Payer {
     /// The same step with a new form of the transaction, if it is time for one: the same
     /// nonce and the same call, at least an eighth more for gas, and never above the cap.
     ///
-    /// Only for a form that an endpoint has, or wants more for, and that blocks have passed over.
+    /// Only for a form that an endpoint has, or wants more for, and that blocks have passed over; and for one
+    /// with far more or less gas than its call takes, which no block takes at whatever price.
     pub(super) async fn with_bump(
         &self,
         sight: &Sight,
@@ -69,18 +74,19 @@ impl Payer {
         };
         let done = match attempts.last() {
             // It was repaired, and no form of it was left: the same transaction is signed again.
-            None => self.signed_again(&intent, step.payouts(), None).await,
+            None => self.signed_again(&intent, step.payouts(), None, None).await,
             Some(_) if is_patient => return step,
             Some(last) if is_passed_over(last) => {
-                self.signed_again(&intent, step.payouts(), Some(last)).await
+                let instead = self.limit_instead(&intent, last).await;
+                self.signed_again(&intent, step.payouts(), Some(last), instead).await
             }
-            Some(last) => self.unreceived(&intent, last).await,
+            Some(last) => self.unreceived(&intent, step.payouts(), last).await,
         };
         match done {
             Ok(Bumped::Signed(attempt)) => step.bump = Some(attempt),
             Ok(Bumped::OverCap(over)) => step.hold = Some(over.to_string()),
-            Ok(Bumped::ShortOfGas(balance)) => {
-                self.accounts.short_of_gas(intent.id.signer, intent.gas_limit, balance);
+            Ok(Bumped::ShortOfGas { balance, gas_limit }) => {
+                self.accounts.short_of_gas(intent.id.signer, gas_limit, balance);
                 step.hold = Some(format!("account {} {balance}: send it more", intent.id.signer));
             }
             Ok(Bumped::Unchanged) => {}
@@ -92,15 +98,51 @@ impl Payer {
         step
     }
 
-    /// Why no endpoint has it: the account may not be able to pay for it.
-    async fn unreceived(&self, intent: &Intent, last: &Attempt) -> Result<Bumped, PayError> {
-        let balance = self.gas_balance(intent, last.fees.max_fee).await?;
-        Ok(if balance.level() == GasLevel::Short { Bumped::ShortOfGas(balance) } else { Bumped::Unchanged })
+    /// Why no endpoint has it: it may have more gas than a block, or the account cannot pay for it.
+    async fn unreceived(
+        &self,
+        intent: &Intent,
+        payouts: &[Payout],
+        last: &Attempt,
+    ) -> Result<Bumped, PayError> {
+        if let Some(instead) = self.limit_instead(intent, last).await {
+            return self.signed_again(intent, payouts, Some(last), Some(instead)).await;
+        }
+        let gas_limit = limit_of(intent, last);
+        let balance = self.gas_balance(intent, gas_limit, last.fees.max_fee).await?;
+        Ok(if balance.level() == GasLevel::Short {
+            Bumped::ShortOfGas { balance, gas_limit }
+        } else {
+            Bumped::Unchanged
+        })
     }
 
-    async fn gas_balance(&self, intent: &Intent, max_fee: u128) -> Result<GasBalance, PayError> {
+    /// With how much gas it is signed again, where its last form has far more or less than its call takes, by
+    /// what endpoints tell now. Where they do not tell, it keeps what it has.
+    async fn limit_instead(&self, intent: &Intent, last: &Attempt) -> Option<u64> {
+        let call = Call { from: intent.id.signer, to: Some(intent.to), data: intent.data.clone() };
+        let instead = async {
+            let Estimated::Gas(gas) = self.estimate(&call).await? else { return Ok(None) };
+            let reverts = self.reverts_of(&intent.payouts).await?;
+            Ok::<_, PayError>(reverts.limit_instead_of(limit_of(intent, last), gas))
+        };
+        match instead.await {
+            Ok(instead) => instead,
+            Err(error) => {
+                tracing::debug!(intent = %intent.id, %error, "how much gas it takes is not known");
+                None
+            }
+        }
+    }
+
+    async fn gas_balance(
+        &self,
+        intent: &Intent,
+        gas_limit: u64,
+        max_fee: u128,
+    ) -> Result<GasBalance, PayError> {
         let balance = self.chain.balance(intent.id.signer, BlockTag::Latest).await?;
-        Ok(GasBalance::new(balance, intent.gas_limit, max_fee, self.options.warn_below_wei))
+        Ok(GasBalance::new(balance, gas_limit, max_fee, self.options.warn_below_wei))
     }
 
     /// A new form of a transaction: for more gas than the last one, or the first that is kept.
@@ -109,26 +151,32 @@ impl Payer {
         intent: &Intent,
         payouts: &[Payout],
         last: Option<&Attempt>,
+        instead: Option<u64>,
     ) -> Result<Bumped, PayError> {
         derived(intent, payouts)?;
         // Without its key it can only be sent as it is.
         let Some(signer) = self.signer_of(intent.id.signer) else { return Ok(Bumped::Unchanged) };
         let market = self.chain.gas_fees().await?;
         let cap = self.options.gas_cap;
-        let fees = match last.map_or_else(|| market.within(cap), |last| last.fees.bumped(market, cap)) {
-            Ok(fees) => fees,
-            Err(over) => return Ok(Bumped::OverCap(over)),
+        let fees = last.map_or_else(|| market.within(cap), |last| last.fees.bumped(market, cap));
+        let fees = match (fees, last) {
+            (Ok(fees), _) => fees,
+            // It is not its price that keeps it from being mined.
+            (Err(_), Some(last)) if instead.is_some() && last.fees.within(cap).is_ok() => last.fees,
+            (Err(over), _) => return Ok(Bumped::OverCap(over)),
         };
-        let balance = self.gas_balance(intent, fees.max_fee).await?;
+        let signed_with = last.map_or(intent.gas_limit, |last| limit_of(intent, last));
+        let gas_limit = instead.unwrap_or(signed_with);
+        let balance = self.gas_balance(intent, gas_limit, fees.max_fee).await?;
         if balance.level() == GasLevel::Short {
-            return Ok(Bumped::ShortOfGas(balance));
+            return Ok(Bumped::ShortOfGas { balance, gas_limit });
         }
         let transaction = Transaction {
             chain: intent.id.chain,
             nonce: intent.id.nonce,
             to: Some(intent.to),
             data: intent.data.clone(),
-            gas_limit: intent.gas_limit,
+            gas_limit,
             fees,
         };
         let signature = signer.sign_hash(transaction.signing_hash()).await?;

@@ -21,6 +21,8 @@ pub(super) enum Evidence {
         found: Vec<Option<Inclusion>>,
         /// With which error, where that is known.
         why: Option<String>,
+        /// It ran out of gas, which says nothing of its payouts, and they may be tried with more.
+        is_short_of_gas: bool,
     },
     /// No form of it is known, and its nonce is used up in a final block.
     NonceUsed { records: Vec<VaultRecord>, found: Vec<Option<Inclusion>> },
@@ -31,6 +33,19 @@ pub(super) enum Evidence {
         /// Its nonce is the account's next.
         is_next: bool,
     },
+}
+
+impl Evidence {
+    /// Whether the vault's word would decide, and too few endpoints say the same of it.
+    pub(super) const fn is_disputed(&self, heights: Heights) -> bool {
+        match self {
+            Self::Mined { inclusion, records } | Self::Reverted { inclusion, records, .. } => {
+                records.is_empty() && inclusion.block.number <= heights.last_final
+            }
+            Self::NonceUsed { records, .. } => records.is_empty(),
+            Self::Missing { .. } => false,
+        }
+    }
 }
 
 /// The heights that decide.
@@ -78,13 +93,13 @@ pub(super) fn decide(heights: Heights, intent: &Intent, payouts: &[Payout], evid
     let same = || Decision::open(intent.inclusion, vec![Next::Same; payouts.len()]);
     match evidence {
         Evidence::Mined { inclusion, records } => mined(heights, payouts, *inclusion, records),
-        Evidence::Reverted { inclusion, records, found, why } => {
+        Evidence::Reverted { inclusion, records, found, why, is_short_of_gas } => {
             let is_final = inclusion.block.number <= heights.last_final;
             if !is_final || records.len() != payouts.len() {
                 let nexts = payouts.iter().map(|payout| gone(payout, Some(*inclusion))).collect();
                 return Decision::open(Some(*inclusion), nexts);
             }
-            let otherwise = if payouts.len() == 1 {
+            let otherwise = if payouts.len() == 1 && !is_short_of_gas {
                 let why = why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
                 Next::Failed(format!("transaction {} was reverted{why}", inclusion.transaction))
             } else {

@@ -1,21 +1,61 @@
 //! What the chain tells of a transaction.
 
-use windlass_core::chain::B256;
+use windlass_core::chain::{B256, BlockHeader};
 use windlass_core::payout::ledger::{
     Attempt, Inclusion, Intent, IntentId, IntentState, Payout, ReceiptSummary,
 };
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::Payouts;
-use windlass_core::payout::submit::{Call, CallOutcome, NonceTag, TransactionReceipt};
+use windlass_core::payout::submit::{Call, NonceTag, TransactionReceipt};
 use windlass_core::payout::vault::answer::{VaultRecord, VaultStatus};
 use windlass_core::payout::vault::refusal::{RefusalKind, VaultRefusal};
-use windlass_core::reader::{BlockTag, EndpointAnswer, is_quorum};
+use windlass_core::reader::{BlockTag, is_quorum};
 
 use super::bump::Reception;
 use super::decide::{Evidence, decide};
 use super::step::Step;
+use crate::pay::agreed::DISPUTED;
+use crate::pay::agreement::{Told, counts};
+use crate::pay::chain_trouble::SUBJECT;
 use crate::pay::error::PayError;
+use crate::pay::gas_limit::{is_out_of_gas, limit_of};
 use crate::pay::payer::{Payer, Sight};
+
+/// What the chain tells of a transaction, and what its payouts wait for.
+struct Looked {
+    evidence: Evidence,
+    receipt: Option<ReceiptSummary>,
+    hold: Option<String>,
+}
+
+/// A receipt whose block the chain has.
+struct Seen {
+    receipt: TransactionReceipt,
+    header: BlockHeader,
+    /// How many endpoints tell so alike, where they are enough for what cannot be undone; else 0.
+    votes: usize,
+    /// Whether something follows from it that takes enough endpoints.
+    is_deciding: bool,
+}
+
+impl Seen {
+    /// Why nothing follows from it yet, where endpoints are the reason.
+    fn hold(&self, sight: &Sight) -> Option<String> {
+        if self.is_deciding && self.votes == 0 {
+            let hash = self.receipt.hash;
+            return Some(format!(
+                "{SUBJECT} do not agree about transaction {hash}, or too few of them answer"
+            ));
+        }
+        sight.lasting_dispute.clone()
+    }
+}
+
+/// Whether two receipts tell the same of a transaction.
+fn is_alike(one: &TransactionReceipt, other: &TransactionReceipt) -> bool {
+    let told = |receipt: &TransactionReceipt| (receipt.block, receipt.is_success, receipt.gas_used);
+    told(one) == told(other)
+}
 
 impl Payer {
     /// Looks at a transaction and decides what follows.
@@ -36,9 +76,11 @@ impl Payer {
             return Err(PayError::strange(id, "it pays what is not there"));
         }
         let attempts = self.ledger.attempts_of(&intent).await?;
-        let (evidence, receipt) = self.evidence(sight, &intent, &attempts, &payouts).await?;
+        let Looked { evidence, receipt, hold } = self.evidence(sight, &intent, &attempts, &payouts).await?;
         let decision = decide(sight.into(), &intent, &payouts, &evidence);
-        let step = Step::of(intent, payouts, decision, receipt);
+        let mut step = Step::of(intent, payouts, decision, receipt);
+        let is_disputed = hold.is_none() && evidence.is_disputed(sight.into());
+        step.hold = hold.or_else(|| is_disputed.then(|| DISPUTED.to_owned()));
         Ok(self.with_bump(sight, step, &attempts, reception).await)
     }
 
@@ -48,73 +90,155 @@ impl Payer {
         intent: &Intent,
         attempts: &[Attempt],
         payouts: &[Payout],
-    ) -> Result<(Evidence, Option<ReceiptSummary>), PayError> {
+    ) -> Result<Looked, PayError> {
         let used = self.used_nonces(sight, intent.id.signer).await?;
-        if used <= intent.id.nonce {
-            let is_next = used == intent.id.nonce;
+        if used.count <= intent.id.nonce {
+            let is_next = used.count == intent.id.nonce;
             // A block that a receipt has named cannot hold it, where its nonce is free behind that block.
             let is_contradicted = intent.inclusion.is_some_and(|at| at.block.number <= sight.latest.number)
                 && payouts.iter().all(|payout| payout.state == PayoutState::Submitted);
-            return Ok(match is_contradicted {
-                true => (Evidence::Missing { is_gone: true, is_next }, None),
-                false => (self.missing(sight, intent, is_next).await?, None),
-            });
+            let evidence = match is_contradicted {
+                true => Evidence::Missing { is_gone: true, is_next },
+                false => self.missing(sight, intent, is_next).await?,
+            };
+            return Ok(Looked { evidence, receipt: None, hold: used.dispute });
         }
         // Any form of it may be the one that was mined, the newest most likely.
         for attempt in attempts.iter().rev() {
-            let Some(receipt) = self.chain.receipt(attempt.hash).await? else { continue };
-            // A receipt of a block that the chain does not have is a lie, or history.
-            let header = self.canonical_header(sight, receipt.block.number).await?;
-            let Some(header) = header.filter(|header| header.hash == receipt.block.hash) else { continue };
-            let summary = summary(intent, attempt, &receipt, header.timestamp_s);
-            let inclusion = Inclusion { transaction: attempt.hash, block: receipt.block };
-            let is_deep = receipt.block.number <= sight.last_confirmed.max(sight.last_final);
-            if receipt.is_success {
-                let records = if is_deep { self.records_of(sight, payouts).await? } else { Vec::new() };
-                return Ok((Evidence::Mined { inclusion, records }, summary));
+            let Some(seen) = self.seen(sight, attempt, payouts).await? else { continue };
+            let looked = match seen.receipt.is_success {
+                true => Some(self.mined(sight, intent, attempt, payouts, seen).await?),
+                false => self.reverted(sight, intent, attempt, payouts, seen).await?,
+            };
+            if let Some(looked) = looked {
+                return Ok(looked);
             }
-            // That it was reverted is one node's word. Its nonce being used up, as all endpoints say
-            // that answer, is what makes sure that no form of it can still be mined.
-            let is_old = receipt.block.number <= sight.last_final;
-            let is_used_up = if is_old { self.is_used_up(sight, intent).await } else { None };
-            if is_used_up == Some(false) {
-                // One endpoint at least knows better: the receipt is a lie.
-                continue;
-            }
-            let is_final = is_used_up == Some(true);
-            let mut records = if is_final { self.agreed_of(sight, payouts).await? } else { Vec::new() };
-            let why = if is_final { self.revert_of(intent, receipt.block.number).await } else { None };
-            if why.as_ref().is_some_and(|why| why.kind == RefusalKind::AlreadyPaid)
-                && records.iter().all(|record| record.status != VaultStatus::Paid)
-            {
-                // Who says so contradicts itself: without records nothing ends.
-                records.clear();
-            }
-            let found = self.found(sight, payouts, &records).await?;
-            let why = why.map(|why| why.to_string());
-            return Ok((Evidence::Reverted { inclusion, records, found, why }, summary));
         }
         if self.is_used_up(sight, intent).await != Some(true) {
-            return Ok((self.missing(sight, intent, false).await?, None));
+            let evidence = self.missing(sight, intent, false).await?;
+            return Ok(Looked { evidence, receipt: None, hold: sight.lasting_dispute.clone() });
         }
         let records = self.agreed_of(sight, payouts).await?;
-        let found = self.found(sight, payouts, &records).await?;
-        Ok((Evidence::NonceUsed { records, found }, None))
+        let found = self.agreed_payments(sight.last_final, payouts, &records).await?;
+        Ok(Looked { evidence: Evidence::NonceUsed { records, found }, receipt: None, hold: None })
+    }
+
+    async fn mined(
+        &self,
+        sight: &Sight,
+        intent: &Intent,
+        attempt: &Attempt,
+        payouts: &[Payout],
+        seen: Seen,
+    ) -> Result<Looked, PayError> {
+        let Seen { receipt, header, votes, is_deciding } = &seen;
+        let inclusion = Inclusion { transaction: attempt.hash, block: receipt.block };
+        let records = match *is_deciding && *votes > 0 {
+            true => self.agreed_of(sight, payouts).await?,
+            false => Vec::new(),
+        };
+        Ok(Looked {
+            evidence: Evidence::Mined { inclusion, records },
+            receipt: summary(intent, attempt, receipt, header.timestamp_s),
+            hold: seen.hold(sight),
+        })
+    }
+
+    /// Nothing where one endpoint at least knows better: then the receipt is a lie.
+    async fn reverted(
+        &self,
+        sight: &Sight,
+        intent: &Intent,
+        attempt: &Attempt,
+        payouts: &[Payout],
+        seen: Seen,
+    ) -> Result<Option<Looked>, PayError> {
+        let Seen { receipt, header, votes, .. } = &seen;
+        let inclusion = Inclusion { transaction: attempt.hash, block: receipt.block };
+        let is_old = receipt.block.number <= sight.last_final;
+        // That it was reverted is one node's word, unless two say so. Its nonce being used up, as endpoints
+        // agree, is what makes sure that no form of it can still be mined.
+        let is_used_up = match votes {
+            _ if !is_old => None,
+            0 | 1 => self.is_used_up(sight, intent).await,
+            _ => Some(true),
+        };
+        if is_used_up == Some(false) {
+            return Ok(None);
+        }
+        let is_final = is_used_up == Some(true) && *votes > 0;
+        let mut records = if is_final { self.agreed_of(sight, payouts).await? } else { Vec::new() };
+        let why = if is_final { self.revert_of(intent, receipt.block.number).await } else { None };
+        if why.as_ref().is_some_and(|why| why.kind == RefusalKind::AlreadyPaid)
+            && records.iter().all(|record| record.status != VaultStatus::Paid)
+        {
+            // Who says so contradicts itself: without records nothing ends.
+            records.clear();
+        }
+        let found = self.agreed_payments(sight.last_final, payouts, &records).await?;
+        let has_run_out = is_out_of_gas(receipt.gas_used, limit_of(intent, attempt));
+        let is_short_of_gas =
+            is_final && has_run_out && self.reverts_of(&intent.payouts).await?.may_try_again();
+        let why = match has_run_out {
+            true => Some("it ran out of gas".to_owned()),
+            false => why.map(|why| why.to_string()),
+        };
+        Ok(Some(Looked {
+            evidence: Evidence::Reverted { inclusion, records, found, why, is_short_of_gas },
+            receipt: summary(intent, attempt, receipt, header.timestamp_s),
+            hold: seen.hold(sight),
+        }))
+    }
+
+    /// The receipt of a form, if its block is one that the chain has. One endpoint's word is enough to show
+    /// where it is; each endpoint is asked where something follows that cannot be undone, or is told to others.
+    async fn seen(
+        &self,
+        sight: &Sight,
+        attempt: &Attempt,
+        payouts: &[Payout],
+    ) -> Result<Option<Seen>, PayError> {
+        let Some(first) = self.chain.receipt(attempt.hash).await? else { return Ok(None) };
+        let is_deciding = |number: u64| {
+            let is_known = |payout: &Payout| {
+                payout.state == PayoutState::Confirmed
+                    && payout.inclusion.is_some_and(|at| at.block.number == number)
+            };
+            number <= sight.last_final || (number <= sight.last_confirmed && !payouts.iter().all(is_known))
+        };
+        let number = first.block.number;
+        if !is_deciding(number)
+            && let Some(there) = self.canonical_header(sight, number).await?
+            && there.header.hash == first.block.hash
+        {
+            return Ok(Some(Seen { receipt: first, header: there.header, votes: 0, is_deciding: false }));
+        }
+        let told = Told::of(self.chain.receipt_from_each(attempt.hash).await)?;
+        let receipts: Vec<TransactionReceipt> =
+            told.answers.into_iter().filter_map(|(_, receipt)| receipt).collect();
+        let mut found: Option<Seen> = None;
+        for receipt in &receipts {
+            // A receipt of a block that the chain does not have is a lie, or history.
+            let there = self.canonical_header(sight, receipt.block.number).await?;
+            let Some(there) = there.filter(|there| there.header.hash == receipt.block.hash) else { continue };
+            let alike = receipts.iter().filter(|other| is_alike(receipt, other)).count();
+            let votes = if there.is_agreed && is_quorum(alike, told.asked) { alike } else { 0 };
+            if found.as_ref().is_none_or(|found| found.votes < votes) {
+                let is_deciding = is_deciding(receipt.block.number);
+                found = Some(Seen { receipt: receipt.clone(), header: there.header, votes, is_deciding });
+            }
+        }
+        Ok(found)
     }
 
     /// Which error a transaction of a block was reverted with: its call made again in the state
-    /// before the block, and in the state after it. `None` where an endpoint no longer has them.
+    /// before the block, and in the state after it. `None` where too few endpoints have them, or they do not
+    /// say the same.
     async fn revert_of(&self, intent: &Intent, block: u64) -> Option<VaultRefusal> {
         let call = Call { from: intent.id.signer, to: Some(intent.to), data: intent.data.clone() };
         for block in [block.saturating_sub(1), block] {
-            match self.chain.call(&call, BlockTag::Number(block)).await {
-                Ok(CallOutcome::Reverted { data, message }) => {
-                    return Some(VaultRefusal::read(&data, &message));
-                }
-                Ok(CallOutcome::Returned(_)) => {}
-                Err(error) => {
-                    tracing::debug!(intent = %intent.id, %error, "why it was reverted is not known")
-                }
+            if let Some(Some(refusal)) = self.agreed_refusal(&call, BlockTag::Number(block)).await {
+                return Some(refusal);
             }
         }
         None
@@ -133,74 +257,40 @@ impl Payer {
         Ok(Evidence::Missing { is_gone, is_next })
     }
 
-    /// Whether its nonce is used up in a final block: every endpoint that answers has to say so, and
-    /// enough of them have to say the same of the newest block, whose state also those have that keep
-    /// no older one. `None` where that cannot be told.
+    /// Whether its nonce is used up in a final block: more endpoints have to say so than say otherwise, and
+    /// enough of them, of that block and of the newest one. `None` where that cannot be told.
     async fn is_used_up(&self, sight: &Sight, intent: &Intent) -> Option<bool> {
-        match self.is_used_at(sight.last_final, intent).await? {
-            (false, _) => Some(false),
-            (true, _) => match self.is_used_at(sight.latest.number, intent).await? {
-                (true, false) => None,
-                (is_used, _) => Some(is_used),
-            },
-        }
-    }
-
-    /// Whether every endpoint that answers says that its nonce is used at a block, and whether enough of
-    /// them answer for what cannot be undone. `None` where none answers.
-    async fn is_used_at(&self, block: u64, intent: &Intent) -> Option<(bool, bool)> {
-        let at = NonceTag::Block(BlockTag::Number(block));
-        let answers = self.chain.nonce_from_each(intent.id.signer, at).await;
-        let asked = answers.len();
-        let mut told = Vec::with_capacity(asked);
-        for EndpointAnswer { endpoint, answer } in answers {
-            match answer {
-                Ok(used) => told.push(used > intent.id.nonce),
+        let mut is_certain = true;
+        for block in [sight.last_final, sight.latest.number] {
+            let at = NonceTag::Block(BlockTag::Number(block));
+            let told = match counts(&*self.chain, intent.id.signer, at).await {
+                Ok(told) => told,
                 Err(error) => {
-                    tracing::debug!(intent = %intent.id, endpoint, %error, "whether its nonce is used cannot be told");
+                    tracing::debug!(intent = %intent.id, %error, "whether its nonce is used cannot be told");
+                    return None;
                 }
+            };
+            let used = told.answers.iter().filter(|(_, used)| *used > intent.id.nonce).count();
+            if used <= told.answers.len() - used {
+                return Some(false);
             }
+            is_certain &= is_quorum(used, told.asked);
         }
-        (!told.is_empty()).then(|| (told.iter().all(|is_used| *is_used), is_quorum(told.len(), asked)))
+        is_certain.then_some(true)
     }
 
-    /// The vault's word on payouts that may end unpaid: what all endpoints say that answer. Nothing
-    /// where they do not say the same, and then nothing ends.
+    /// The vault's word on payouts, at the newest block by its number: a node that has not got it yet says
+    /// so, where it would answer "latest" with what it was. Nothing where too few endpoints say the same of
+    /// one of them, and then nothing ends, by payment or without.
     async fn agreed_of(&self, sight: &Sight, payouts: &[Payout]) -> Result<Vec<VaultRecord>, PayError> {
         let ids: Vec<B256> = payouts.iter().map(|payout| payout.request.request_id()).collect();
-        let agreed = self.agreed_records(&ids, BlockTag::Number(sight.latest.number)).await?;
+        let below = sight.last_confirmed.max(sight.last_final);
+        let agreed = self.agreed_records_behind(&ids, sight.latest.number, below).await?;
+        let agreed: Option<Vec<VaultRecord>> = agreed.into_iter().collect();
         if agreed.is_none() {
-            tracing::warn!(
-                payouts = ids.len(),
-                "the endpoints do not agree whether the vault has paid, or too few of them answer; nothing ends until they do"
-            );
+            tracing::warn!(payouts = ids.len(), "{DISPUTED}; nothing ends until they do");
         }
         Ok(agreed.unwrap_or_default())
-    }
-
-    /// What the vault says of payouts, at the newest block by its number: a node that has not
-    /// got it yet says so, where it would answer "latest" with what it was.
-    async fn records_of(&self, sight: &Sight, payouts: &[Payout]) -> Result<Vec<VaultRecord>, PayError> {
-        let ids: Vec<B256> = payouts.iter().map(|payout| payout.request.request_id()).collect();
-        self.records(&ids, BlockTag::Number(sight.latest.number)).await
-    }
-
-    /// Where the vault tells of payments, in the place of each payout: final ones alone.
-    async fn found(
-        &self,
-        sight: &Sight,
-        payouts: &[Payout],
-        records: &[VaultRecord],
-    ) -> Result<Vec<Option<Inclusion>>, PayError> {
-        let mut found = Vec::with_capacity(payouts.len());
-        for (payout, record) in payouts.iter().zip(records) {
-            let is_final = record.status == VaultStatus::Paid && record.block <= sight.last_final;
-            found.push(match is_final {
-                true => self.payment_of(payout, record.block).await?,
-                false => None,
-            });
-        }
-        Ok(found)
     }
 }
 
@@ -213,7 +303,8 @@ fn summary(
     block_timestamp_s: u64,
 ) -> Option<ReceiptSummary> {
     let effective_gas_price = receipt.effective_gas_price?;
-    let is_within = receipt.gas_used <= intent.gas_limit && effective_gas_price <= attempt.fees.max_fee;
+    let is_within =
+        receipt.gas_used <= limit_of(intent, attempt) && effective_gas_price <= attempt.fees.max_fee;
     if !is_within {
         tracing::warn!(
             transaction = %receipt.hash, receipt.gas_used, effective_gas_price,

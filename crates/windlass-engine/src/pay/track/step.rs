@@ -3,6 +3,7 @@
 use serde_json::json;
 use windlass_core::commit::Write;
 use windlass_core::payout::ledger::{Attempt, Intent, IntentState, PayWrite, Payout, ReceiptSummary};
+use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::Payouts;
 use windlass_core::time::Timestamp;
 
@@ -20,7 +21,7 @@ pub(super) struct Step {
     is_followed_on: bool,
     /// A new form of it.
     pub(super) bump: Option<Attempt>,
-    /// Why it is not given more gas.
+    /// Why it is not given more gas, or what it waits for in its block.
     pub(super) hold: Option<String>,
 }
 
@@ -92,7 +93,8 @@ impl Step {
     /// answered: what waited for that does not any more.
     fn changes_hold(&self, payout: &Payout) -> bool {
         match &self.hold {
-            Some(why) => !payout.is_held_for(why),
+            // What is confirmed waits for nothing but time: a hold beside a final payment says that it is lost.
+            Some(why) => payout.state == PayoutState::Submitted && !payout.is_held_for(why),
             None => chain_trouble::is_waited_out_by(payout),
         }
     }

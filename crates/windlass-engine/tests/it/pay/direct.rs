@@ -16,7 +16,8 @@ use windlass_core::payout::submit::{
 };
 use windlass_core::payout::transaction::ReadTransaction;
 use windlass_core::reader::{
-    BlockTag, ChainError, ChainErrorKind, ChainReader, EndpointAnswer, Header, LogFilter, LogSpan, Receipts,
+    BlockTag, ChainError, ChainErrorKind, ChainReader, EndpointAnswer, FalseAnswer, Header, LogFilter,
+    LogSpan, Receipts,
 };
 use windlass_core::store::Store;
 use windlass_devnet::chain::Chain;
@@ -69,6 +70,36 @@ impl Direct {
             store: self.store.clone(),
             sent: self.sent.clone(),
             tricks: Arc::default(),
+        })
+    }
+
+    /// Endpoints that tell everything as it is.
+    fn honest(&self) -> Vec<(String, Self)> {
+        let count = self.tricks.lock().expect("whole").honest;
+        let honest = |number| {
+            let (chain, store, sent) = (self.chain.clone(), self.store.clone(), self.sent.clone());
+            let direct = Self { chain, hook: Arc::new(Calm), store, sent, tricks: Arc::default() };
+            (format!("{HONEST}-{number}"), direct)
+        };
+        (0..count).map(honest).collect()
+    }
+
+    /// A block that the chain does not have, above those that it has.
+    fn made_up(&self, block: BlockTag) -> Option<Header> {
+        let (head, above) = (self.chain.head().number(), self.tricks.lock().expect("whole").made_up);
+        let number = match block {
+            BlockTag::Latest => head + above,
+            BlockTag::Number(number) => number,
+            _ => return None,
+        };
+        let hash = B256::left_padding_from(&number.to_be_bytes());
+        let block = BlockHeader { number, hash, parent_hash: hash, timestamp_s: number };
+        let (logs_bloom, receipts_root) = (Box::new(Bloom::ZERO), B256::ZERO);
+        (number > head && number <= head + above).then_some(Header {
+            block,
+            logs_bloom,
+            receipts_root,
+            is_hash_proven: false,
         })
     }
 
@@ -174,6 +205,15 @@ impl ChainReader for Direct {
 
     async fn header(&self, block: BlockTag) -> Result<Option<Header>, ChainError> {
         self.hook.before("header").await?;
+        if let Some(made_up) = self.made_up(block) {
+            return Ok(Some(made_up));
+        }
+        let block = match block {
+            BlockTag::Safe | BlockTag::Finalized if self.tricks.lock().expect("whole").is_newest_final => {
+                BlockTag::Latest
+            }
+            block => block,
+        };
         let value = match (block, self.seen_from(self.newest(), block)) {
             (BlockTag::Hash(hash), _) => self.told("eth_getBlockByHash", json!([hash, false]))?,
             (_, Ok(block)) => self.told("eth_getBlockByNumber", json!([tag(block), false]))?,
@@ -212,7 +252,18 @@ impl ChainReader for Direct {
         let logs = self.told("eth_getLogs", json!([wanted]))?;
         self.hook.after("logs").await?;
         let chain = self.chain_id().await?;
-        Ok(logs.as_array().expect("a list").iter().map(|log| log_of(chain, log)).collect())
+        let mut logs: Vec<_> =
+            logs.as_array().expect("a list").iter().map(|log| log_of(chain, log)).collect();
+        let tricks = self.tricks.lock().expect("whole");
+        if tricks.hides_logs {
+            logs.clear();
+        }
+        if let LogSpan::Range(range) = span {
+            let is_wanted =
+                |log: &&LogEvent| (range.from..=range.to).contains(&log.block.number) && filter.matches(log);
+            logs.extend(tricks.logs.iter().filter(is_wanted).cloned());
+        }
+        Ok(logs)
     }
 
     async fn receipts(&self, _: &BlockHeader) -> Result<Option<Receipts>, ChainError> {
@@ -230,7 +281,7 @@ impl ChainReader for Direct {
         };
         let mut own = self.header(block).await;
         let header = own.as_ref().ok().cloned().flatten();
-        if header.as_ref().is_some_and(|header| pruned.contains(&header.block.number)) {
+        if matches!(block, BlockTag::Number(number) if pruned.contains(&number)) {
             own = Ok(None);
         }
         if is_silent {
@@ -244,7 +295,33 @@ impl ChainReader for Direct {
             });
             answers.push(EndpointAnswer { endpoint: endpoint.to_owned(), answer: Ok(told) });
         }
+        for (endpoint, honest) in self.honest() {
+            answers.push(EndpointAnswer { endpoint, answer: honest.header(block).await });
+        }
         answers
+    }
+
+    async fn logs_from_each(&self, span: LogSpan, filter: &LogFilter) -> Vec<EndpointAnswer<Vec<LogEvent>>> {
+        let mut answers = vec![EndpointAnswer::sole(self.logs(span, filter).await)];
+        if let Some(honest) = self.honest_beside() {
+            let answer = match self.is_honest_silent() {
+                true => Err(silent()),
+                false => honest.logs(span, filter).await,
+            };
+            answers.push(EndpointAnswer { endpoint: HONEST.to_owned(), answer });
+        }
+        for (endpoint, honest) in self.honest() {
+            let answer = match self.is_honest_silent() {
+                true => Err(silent()),
+                false => honest.logs(span, filter).await,
+            };
+            answers.push(EndpointAnswer { endpoint, answer });
+        }
+        answers
+    }
+
+    fn report_false_answer(&self, endpoint: &str, _answer: &FalseAnswer) {
+        self.tricks.lock().expect("whole").reported.push(endpoint.to_owned());
     }
 
     fn report_other_chain(&self, endpoint: &str, _why: &str) {
@@ -279,6 +356,10 @@ impl TransactionChain for Direct {
 
     async fn estimate_gas(&self, call: &Call) -> Result<GasEstimate, ChainError> {
         self.hook.before("estimate_gas").await?;
+        let lie = self.tricks.lock().expect("whole").gas;
+        if let Some(lie) = lie {
+            return Ok(GasEstimate::Gas(lie));
+        }
         let answer = self.ask("eth_estimateGas", json!([request(call)]));
         self.hook.after("estimate_gas").await?;
         match answer {
@@ -364,6 +445,13 @@ impl TransactionChain for Direct {
             };
             answers.push(EndpointAnswer { endpoint: HONEST.to_owned(), answer });
         }
+        for (endpoint, honest) in self.honest() {
+            let answer = match self.is_honest_silent() {
+                true => Err(silent()),
+                false => honest.call(call, at).await,
+            };
+            answers.push(EndpointAnswer { endpoint, answer });
+        }
         answers
     }
 
@@ -380,6 +468,25 @@ impl TransactionChain for Direct {
                 at => honest.nonce(account, at).await,
             };
             answers.push(EndpointAnswer { endpoint: HONEST.to_owned(), answer });
+        }
+        for (endpoint, honest) in self.honest() {
+            answers.push(EndpointAnswer { endpoint, answer: honest.nonce(account, at).await });
+        }
+        answers
+    }
+
+    async fn estimate_gas_from_each(&self, call: &Call) -> Vec<EndpointAnswer<GasEstimate>> {
+        let mut answers = vec![EndpointAnswer::sole(self.estimate_gas(call).await)];
+        for (endpoint, honest) in self.honest() {
+            answers.push(EndpointAnswer { endpoint, answer: honest.estimate_gas(call).await });
+        }
+        answers
+    }
+
+    async fn receipt_from_each(&self, hash: B256) -> Vec<EndpointAnswer<Option<TransactionReceipt>>> {
+        let mut answers = vec![EndpointAnswer::sole(self.receipt(hash).await)];
+        for (endpoint, honest) in self.honest() {
+            answers.push(EndpointAnswer { endpoint, answer: honest.receipt(hash).await });
         }
         answers
     }

@@ -371,7 +371,7 @@ async fn one_endpoint_of_two_fails_no_payout_that_was_or_can_be_paid() {
     }
 }
 
-/// An answer of the vault that cannot be read is one endpoint's: another one is asked.
+/// An answer of the vault that cannot be read is one endpoint's: two others are enough.
 #[tokio::test]
 async fn an_answer_that_cannot_be_read_holds_nothing_up_beside_an_honest_endpoint() {
     let world = World::new(Kind::Sqlite, |_| {}).await;
@@ -381,7 +381,7 @@ async fn an_answer_that_cannot_be_read_holds_nothing_up_beside_an_honest_endpoin
     {
         let mut tricks = world.tricks.lock().expect("whole");
         tricks.calls.insert(data, Bytes::from_static(&[1, 2, 3]));
-        tricks.is_honest_beside = true;
+        tricks.honest = 2;
     }
     world.drive(&mut process, 40).await;
     assert_eq!(world.payout(id).await.state, PayoutState::Confirmed);

@@ -140,24 +140,27 @@ async fn a_chain_that_an_operator_accepts_is_paid_on() {
     assert_eq!(compared.forgeries, []);
 }
 
-/// One endpoint of two that lies, or serves another chain, is left out and stops nothing; one that
+/// One endpoint of three that lies, or serves another chain, is left out and stops nothing; one that
 /// is alone stops paying for as long as it says so.
 #[tokio::test]
 async fn an_endpoint_that_lies_alone_neither_stops_paying_nor_is_believed() {
     let (world, _, _) = paid(Kind::Sqlite).await;
     let lie = Some(B256::repeat_byte(0x66));
     world.tricks.lock().expect("whole").others = vec![("liar", lie)];
+    world.tricks.lock().expect("whole").honest = 1;
     let waiting = world.approved("invoice-2", 10).await;
     let mut process = world.process("two");
     world.drive(&mut process, 40).await;
     assert_eq!(world.payout(waiting).await.state, PayoutState::Confirmed);
     assert!(world.tricks.lock().expect("whole").reported.contains(&"liar".to_owned()));
     // The other one does not answer: nobody has the block, and nothing is signed until one has.
+    world.tricks.lock().expect("whole").honest = 0;
     world.tricks.lock().expect("whole").is_silent = true;
     let waiting = world.approved("invoice-3", 10).await;
     let mut process = world.process("three");
     assert_eq!(process.submitters[0].step().await.expect("stepped"), Submitted::OtherChain);
     world.tricks.lock().expect("whole").is_silent = false;
+    world.tricks.lock().expect("whole").honest = 1;
     world.clock.advance_ms(61_000);
     world.drive(&mut process, 40).await;
     assert_eq!(world.payout(waiting).await.state, PayoutState::Confirmed);
@@ -186,17 +189,30 @@ async fn endpoints_without_old_blocks_stop_nothing() {
     assert_eq!(process.submitters[0].step().await.expect("stepped"), Submitted::OtherChain);
 }
 
-/// While endpoints contradict each other nothing is learned, and nothing is stopped either.
+/// While two endpoints contradict each other nothing is learned, and nothing is final either.
 #[tokio::test]
 async fn blocks_are_learned_only_where_endpoints_agree() {
     let world = World::new(Kind::Sqlite, |_| {}).await;
     world.tricks.lock().expect("whole").others = vec![("liar", Some(B256::repeat_byte(0x66)))];
     let id = world.approved("invoice-1", 10).await;
     let mut process = world.process("one");
-    world.drive(&mut process, 40).await;
-    assert_eq!(world.payout(id).await.state, PayoutState::Confirmed);
+    for _ in 0..20 {
+        world.round(&mut process).await;
+    }
+    let payout = world.payout(id).await;
+    assert_eq!(payout.state, PayoutState::Approved, "no account begins without a final block");
+    let reason = payout.hold.expect("a reason").reason;
+    assert!(reason.contains("do not agree about the finalized block") && reason.contains("liar"), "{reason}");
     assert_eq!(identity(&world).await, None);
+    // The liar alone answers.
+    world.tricks.lock().expect("whole").is_silent = true;
+    world.clock.advance_ms(31_000);
+    process.payer.check_chain().await.expect("the chain");
+    assert_eq!(identity(&world).await, None);
+    world.tricks.lock().expect("whole").is_silent = false;
     world.tricks.lock().expect("whole").others.clear();
+    world.drive(&mut process, 40).await;
+    assert_eq!(world.payout(id).await.hold, None);
     world.clock.advance_ms(31_000);
     process.payer.check_chain().await.expect("the chain");
     let learned = identity(&world).await.expect("learned");

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use alloy_primitives::{Address, B256, Bytes};
+use windlass_core::event::LogEvent;
 use windlass_core::payout::submit::NonceTag;
 use windlass_core::reader::BlockTag;
 
@@ -24,8 +25,20 @@ pub(crate) struct Tricks {
     pub(crate) refusal: Option<Bytes>,
     /// Another endpoint tells the truth when each endpoint is asked.
     pub(crate) is_honest_beside: bool,
+    /// Logs that are told of and that no block has.
+    pub(crate) logs: Vec<LogEvent>,
+    /// No logs are told of.
+    pub(crate) hides_logs: bool,
     /// That one keeps the state of the newest block alone.
     pub(crate) is_honest_pruned: bool,
+    /// So many endpoints tell the truth when each endpoint is asked, whatever it is.
+    pub(crate) honest: usize,
+    /// The newest block is told of as safe and final.
+    pub(crate) is_newest_final: bool,
+    /// The newest block is told of with so many made-up ones above it.
+    pub(crate) made_up: u64,
+    /// How much gas every call is said to take.
+    pub(crate) gas: Option<u64>,
     /// The honest one does not answer.
     pub(crate) is_honest_silent: bool,
     /// Every transaction is refused, in words that nobody listed.

@@ -3,6 +3,7 @@
 use windlass_core::code::Code;
 use windlass_core::name::Owner;
 use windlass_engine::pay::reconcile::Reconciled;
+use windlass_engine::pay::reconcile::recheck::Recheck;
 
 use crate::cli::global::Global;
 use crate::collect::ledger::unnamed;
@@ -24,17 +25,32 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// What came of comparing both ways.
+#[derive(Debug, serde::Serialize)]
+struct Compared {
+    #[serde(flatten)]
+    events: Reconciled,
+    /// How many payments that are stored as final the vault does not know.
+    gone: usize,
+}
+
 pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let loaded = global.load()?;
     output::log::start(&loaded.config.log);
     let session = Session::begin(&loaded.config, Deed::Operate).await?;
     let done = reconcile(&session, !args.recent).await;
     session.store.close().await;
-    let done = done?;
+    let compared = done?;
     if args.json {
-        output::json(&done)?;
+        output::json(&compared)?;
     } else {
-        output::print(&render(&done, &session.tokens))?;
+        output::print(&render(&compared, &session.tokens))?;
+    }
+    let Compared { events: done, gone } = compared;
+    if gone > 0 {
+        let message = format!("the vault does not know {gone} payments that are stored as final");
+        return Err(Failure::coded(Code::VaultDiffers, message)
+            .hint("`windlass payout list --state confirmed` gives each with what to do"));
     }
     if done.contradictions > 0 {
         let message =
@@ -52,14 +68,17 @@ pub(crate) async fn run(args: Args, global: &Global) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn reconcile(session: &Session, is_whole: bool) -> Result<Reconciled, Failure> {
+async fn reconcile(session: &Session, is_whole: bool) -> Result<Compared, Failure> {
     session.paying.check_with(&session.ledger).await?;
     let owner = Owner::new(session.actor.clone()).map_err(unnamed)?;
     let auditor = session.paying.auditor(session.ledger.clone(), owner)?;
-    Ok(auditor.reconcile(is_whole).await?)
+    let events = auditor.reconcile(is_whole).await?;
+    let mut recheck = Recheck::new(auditor);
+    let done = if is_whole { recheck.whole().await? } else { recheck.step().await? };
+    Ok(Compared { events, gone: done.gone })
 }
 
-fn render(done: &Reconciled, tokens: &Tokens) -> String {
+fn render(Compared { events: done, gone }: &Compared, tokens: &Tokens) -> String {
     let mut text = format!(
         "compared {} events of the vault, up to block {}: {} payouts repaired in the store",
         count(done.events),
@@ -71,6 +90,12 @@ fn render(done: &Reconciled, tokens: &Tokens) -> String {
     }
     if done.contradictions > 0 {
         text.push_str(&format!(", {} that cannot be repaired", count(done.contradictions)));
+    }
+    if done.disputed > 0 {
+        text.push_str(&format!(", {} on which the endpoints do not agree", count(done.disputed)));
+    }
+    if *gone > 0 {
+        text.push_str(&format!(", {} final payments that the vault does not know", count(*gone as u64)));
     }
     text.push('\n');
     for payment in &done.unknown_payments {

@@ -46,12 +46,11 @@ fn evidence(payouts: usize) -> impl Strategy<Value = Evidence> {
     prop_oneof![
         (inclusion(), records(payouts))
             .prop_map(|(inclusion, records)| Evidence::Mined { inclusion, records }),
-        (inclusion(), records(payouts), found()).prop_map(|(inclusion, records, found)| Evidence::Reverted {
-            inclusion,
-            records,
-            found,
-            why: None
-        }),
+        (inclusion(), records(payouts), found(), any::<bool>()).prop_map(
+            |(inclusion, records, found, is_short_of_gas)| {
+                Evidence::Reverted { inclusion, records, found, why: None, is_short_of_gas }
+            }
+        ),
         (records(payouts), found()).prop_map(|(records, found)| Evidence::NonceUsed { records, found }),
         (any::<bool>(), any::<bool>()).prop_map(|(is_gone, is_next)| Evidence::Missing { is_gone, is_next }),
     ]
@@ -164,7 +163,8 @@ proptest! {
                 VaultStatus::Cancelled => prop_assert!(facts.is_final(record.block)),
                 // By itself, in a final block.
                 VaultStatus::Unknown => {
-                    let is_reverted = matches!(facts.evidence, Evidence::Reverted { .. });
+                    let is_reverted =
+                        matches!(facts.evidence, Evidence::Reverted { is_short_of_gas: false, .. });
                     prop_assert!(is_reverted);
                     prop_assert_eq!(facts.payouts.len(), 1);
                 }
