@@ -65,12 +65,20 @@ impl BlockRange {
         self.to.saturating_sub(self.from).saturating_add(1)
     }
 
+    /// The range of a job as its payload tells it. `None` where that was lost, or altered to another
+    /// first block than its lane's or to blocks that nobody wants.
+    pub fn of_job(key: &LaneKey, payload: &str, last: u64) -> Option<Self> {
+        let told: Self = serde_json::from_str(payload).ok()?;
+        let is_sound = told.from <= told.to && told.to <= last && told.lane_key() == key.as_str();
+        is_sound.then_some(told)
+    }
+
     /// The ranges of a queue's jobs, told by payload or, where that was lost, by lane key. Such a
     /// range goes on up to the next one that begins above it, or to `last`: what was stored in
     /// between is collected again, and nothing is left out. `None` where neither tells it.
     pub fn of_jobs(jobs: &[(LaneKey, String)], last: u64) -> Vec<Option<Self>> {
         let told: Vec<Option<Self>> =
-            jobs.iter().map(|(_, payload)| serde_json::from_str(payload).ok()).collect();
+            jobs.iter().map(|(key, payload)| Self::of_job(key, payload, last)).collect();
         let first = |(key, _): &(LaneKey, String)| key.as_str().parse::<u64>().ok();
         let firsts: BTreeSet<u64> = jobs.iter().filter_map(first).collect();
         let up_to_next = |from: u64| {
@@ -111,7 +119,8 @@ mod tests {
             (LaneKey::new(key).expect("a key"), payload.to_owned())
         };
         let range = |from, to| Some(BlockRange { from, to });
-        let jobs = [job(40, "null"), job(10, "null"), job(20, r#"{"from":20,"to":24}"#), job(30, "")];
+        let altered = r#"{"from":1,"to":18446744073709551615}"#;
+        let jobs = [job(40, "null"), job(10, altered), job(20, r#"{"from":20,"to":24}"#), job(30, "")];
         let expected = [range(40, 49), range(10, 19), range(20, 24), range(30, 39)];
         assert_eq!(BlockRange::of_jobs(&jobs, 49), expected);
         assert_eq!(BlockRange::of_jobs(&jobs[..1], 39), [range(40, 40)]);

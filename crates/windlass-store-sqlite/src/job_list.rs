@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, Row};
 use windlass_core::error::{StoreError, StoreResult};
-use windlass_core::job::{JobFilter, JobId, JobRow, JobState, MAX_LISTED_JOBS, QueueCounts};
+use windlass_core::job::{JobFilter, JobId, JobRow, JobState, MAX_LISTED_JOBS, NO_PAYLOAD, QueueCounts};
 use windlass_core::lease::Epoch;
 use windlass_core::open_job::OpenJob;
 use windlass_core::store::SINK_QUEUE_PREFIX;
@@ -13,7 +13,8 @@ use crate::error::Translate;
 use crate::row::{get, name, optional_name, saturated, timestamp, unsigned};
 use crate::writer::Tx;
 
-/// A page of open or dead jobs, by id.
+/// A page of open or dead jobs, by id. A lane whose first job was deleted is listed with
+/// [`NO_PAYLOAD`].
 pub(crate) fn list(tx: &Tx<'_>, filter: &JobFilter) -> StoreResult<Vec<JobRow>> {
     let limit = filter.limit.clamp(1, MAX_LISTED_JOBS);
     if filter.dead {
@@ -29,10 +30,16 @@ pub(crate) fn list(tx: &Tx<'_>, filter: &JobFilter) -> StoreResult<Vec<JobRow>> 
              last_error, enqueued_at_ms, not_before_ms, payload, epoch, tail_seq \
          FROM job JOIN lane ON lane.id = job.lane_id \
          WHERE (job.lane_id, job.seq) > (?1, ?2) AND (?3 IS NULL OR queue = ?3) \
-         ORDER BY job.lane_id, job.seq",
+         UNION ALL \
+         SELECT id, done_seq + 1, queue, key, done_seq, held_seq, owner, available_at_ms, attempts, \
+             last_error, available_at_ms, NULL, ?4, epoch, tail_seq \
+         FROM lane WHERE tail_seq > done_seq AND partition_id IS NULL \
+             AND (id, done_seq + 1) > (?1, ?2) AND (?3 IS NULL OR queue = ?3) \
+             AND NOT EXISTS (SELECT 1 FROM job WHERE lane_id = lane.id AND seq = done_seq + 1) \
+         ORDER BY 1, 2",
     )?;
     let queue = filter.queue.as_ref().map(|queue| queue.as_str());
-    let mut rows = statement.query((after.lane, after.seq, queue)).translate()?;
+    let mut rows = statement.query((after.lane, after.seq, queue, NO_PAYLOAD)).translate()?;
     let mut jobs = Vec::new();
     // A page is full whatever cannot be read, so that a short one is the last one.
     while jobs.len() < limit as usize

@@ -1,10 +1,14 @@
 //! Whether an endpoint still serves the chain that its logs are wanted of.
 //!
 //! The endpoint is asked for a block of that chain behind its answer. Answers that came before it
-//! was asked are covered as well, so that many ranges at once take few such questions.
+//! was asked are covered as well, so that many ranges at once take few such questions. Of an endpoint
+//! that limits the rate, answers wait for one another a little: there each question is one range less.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use tokio::sync::Mutex;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 use windlass_core::chain::BlockRef;
 use windlass_core::error::RetryAdvice;
 use windlass_core::reader::{BlockTag, ChainError, expect_anchor};
@@ -14,18 +18,33 @@ use super::client::EvmRpc;
 /// So often the endpoint is asked before its logs are given up: they cost much more.
 const MAX_TRIES: u32 = 3;
 
-/// Which block the endpoint was last seen to have, and when it was asked.
+/// How long after a question the next one is put to an endpoint that limits the rate.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// What is known of the endpoint's chain.
 #[derive(Debug, Default)]
-pub(super) struct AnchorCheck(Mutex<Option<(BlockRef, Instant)>>);
+pub(super) struct AnchorCheck {
+    /// Which block the endpoint was last seen to have, and when it was asked.
+    seen: Mutex<Option<(BlockRef, Instant)>>,
+    is_rate_limited: AtomicBool,
+}
 
 impl AnchorCheck {
+    /// Takes note whether the endpoint is known to limit the rate.
+    pub(super) fn set_rate_limited(&self, is_rate_limited: bool) {
+        self.is_rate_limited.store(is_rate_limited, Ordering::Relaxed);
+    }
+
     /// Refuses an answer that has just come, unless the endpoint has the block now. Who waits for
     /// another's question may be covered by it.
     pub(super) async fn expect(&self, rpc: &EvmRpc, anchor: BlockRef) -> Result<(), ChainError> {
         let answered_at = Instant::now();
-        let mut seen = self.0.lock().await;
+        let mut seen = self.seen.lock().await;
         if seen.is_some_and(|(block, asked_at)| block == anchor && asked_at >= answered_at) {
             return Ok(());
+        }
+        if let Some((_, asked_at)) = seen.filter(|_| self.is_rate_limited.load(Ordering::Relaxed)) {
+            sleep_until(asked_at + PATIENCE).await;
         }
         let asked_at = Instant::now();
         let found = asked(rpc, anchor.number).await?;

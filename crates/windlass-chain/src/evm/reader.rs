@@ -128,6 +128,10 @@ impl EvmReader {
         &self.learner
     }
 
+    pub(super) fn anchor_check(&self) -> &AnchorCheck {
+        &self.anchor_check
+    }
+
     /// Asks for a range and learns from how that went. A range that fails where a smaller
     /// one passes is too large, whatever the endpoint says.
     async fn range_logs(&self, range: BlockRange, filter: &LogFilter) -> Result<Vec<RpcLog>, RpcError> {

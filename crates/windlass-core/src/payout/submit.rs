@@ -145,6 +145,12 @@ pub trait TransactionChain: ChainReader {
     /// held against a cap.
     async fn gas_fees(&self) -> Result<GasFees, ChainError>;
 
+    /// What gas costs now as each endpoint tells it: whoever chooses what is offered for it chooses what
+    /// is paid to those who make blocks.
+    async fn gas_fees_from_each(&self) -> Vec<EndpointAnswer<GasFees>> {
+        vec![EndpointAnswer::sole(self.gas_fees().await)]
+    }
+
     /// What an account has of the chain's own coin.
     async fn balance(&self, account: Address, at: BlockTag) -> Result<U256, ChainError>;
 }

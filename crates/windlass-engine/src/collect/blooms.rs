@@ -62,6 +62,11 @@ impl BloomTrust {
         self.exact >= PROOFS && !self.is_incomplete
     }
 
+    /// Whether the chain has logs that its blooms do not have.
+    pub(in crate::collect) const fn is_incomplete(&self) -> bool {
+        self.is_incomplete
+    }
+
     /// Whether a block with logs should be compared with its bloom.
     pub(in crate::collect) const fn wants_proof(&self) -> bool {
         self.exact < PROOFS && !self.is_incomplete

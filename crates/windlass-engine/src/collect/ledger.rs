@@ -7,7 +7,7 @@ use windlass_core::block_set::BlockSet;
 use windlass_core::chain::{B256, BlockRef};
 use windlass_core::commit::Write;
 use windlass_core::cursor::Cursor;
-use windlass_core::job::{JobFilter, MAX_LISTED_JOBS, NO_PAYLOAD, NewJob};
+use windlass_core::job::{JobFilter, JobRow, MAX_LISTED_JOBS, NO_PAYLOAD};
 use windlass_core::name::{CursorName, LaneKey, Queue, StateKey};
 use windlass_core::plan::{Campaign, MAX_PLAN_BYTES, Plan};
 use windlass_core::range::{BlockRange, RANGE_CURSOR_SECONDARY};
@@ -128,15 +128,13 @@ pub(super) async fn restored_range(
     BlockRange::of_jobs(&jobs, last)[0].ok_or_else(|| CollectError::strange("a range", key))
 }
 
-/// The jobs of a campaign that are listed as open, as new ones.
-pub(super) async fn new_jobs(
+/// The jobs of a campaign that are listed as open.
+pub(super) async fn open_jobs(
     store: &dyn Store,
     names: &ChainNames,
     campaign: &Campaign,
-) -> Result<Vec<NewJob>, CollectError> {
-    let queue = names.campaign_queue(campaign.id)?;
-    let jobs = jobs_of(store, &queue, false).await?;
-    Ok(jobs.into_iter().map(|(key, payload)| NewJob::new(queue.clone(), key, payload)).collect())
+) -> Result<Vec<JobRow>, CollectError> {
+    listed(store, &names.campaign_queue(campaign.id)?, false).await
 }
 
 /// The ranges of a campaign, as lists of its jobs tell them.
@@ -161,13 +159,18 @@ async fn jobs_of(
     queue: &Queue,
     dead: bool,
 ) -> Result<Vec<(LaneKey, String)>, CollectError> {
+    let jobs = listed(store, queue, dead).await?;
+    Ok(jobs.into_iter().map(|job| (job.key, job.payload)).collect())
+}
+
+async fn listed(store: &dyn Store, queue: &Queue, dead: bool) -> Result<Vec<JobRow>, CollectError> {
     let (mut jobs, mut after) = (Vec::new(), None);
     loop {
         let filter = JobFilter { queue: Some(queue.clone()), dead, after, limit: MAX_LISTED_JOBS };
         let page = store.list_jobs(&filter).await?;
         let Some(last) = page.last() else { return Ok(jobs) };
         after = Some(last.id);
-        jobs.extend(page.into_iter().map(|job| (job.key, job.payload)));
+        jobs.extend(page);
     }
 }
 

@@ -10,7 +10,6 @@
 
 use windlass_core::block_set::BlockSet;
 use windlass_core::chain::BlockRef;
-use windlass_core::error::RetryAdvice;
 use windlass_core::plan::Campaign;
 use windlass_core::range::BlockRange;
 use windlass_core::reader::{BlockTag, ChainError, ChainErrorKind};
@@ -149,7 +148,9 @@ impl<'a> StoredBlocks<'a> {
         let Some(oldest) = oldest else { return Ok(None) };
         // Not every endpoint has old blocks, and some refuse to tell of them.
         let found = match self.chain.reader.header(BlockTag::Number(oldest.number)).await {
-            Err(error) if error.retry == RetryAdvice::Never => None,
+            Err(error) if matches!(error.kind, ChainErrorKind::Refused | ChainErrorKind::UnknownBlock) => {
+                None
+            }
             found => found?,
         };
         let found = found.map(|found| found.block.block_ref()).filter(|found| *found != oldest);

@@ -242,7 +242,8 @@ impl AccountWatcher {
     pub async fn step(&self) -> Result<bool, PayError> {
         let payer = &self.payer;
         payer.watch_chain().await?;
-        let max_fee = payer.chain.gas_fees().await?.max_fee;
+        let Ok(fees) = payer.gas_fees().await? else { return Ok(true) };
+        let max_fee = fees.max_fee;
         let mut all_enough = true;
         for account in payer.signers().iter().map(|signer| signer.address()) {
             let balance = payer.chain.balance(account, BlockTag::Latest).await?;

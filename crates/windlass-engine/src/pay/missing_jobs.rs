@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use windlass_core::commit::{Commit, Write};
 use windlass_core::error::{StoreError, StoreResult};
-use windlass_core::job::{JobFilter, MAX_LISTED_JOBS, NewJob};
+use windlass_core::job::{JobFilter, MAX_LISTED_JOBS, NO_PAYLOAD, NewJob};
 use windlass_core::name::{LaneKey, NameError, Queue};
 use windlass_core::payout::ledger::{IntentId, IntentState, Payout};
 use windlass_core::payout::request::VaultRef;
@@ -137,7 +137,8 @@ async fn lanes(ledger: &Ledger, queue: &Queue) -> StoreResult<BTreeSet<LaneKey>>
             return Ok(BTreeSet::new());
         }
         let is_last = jobs.len() < MAX_LISTED_JOBS as usize;
-        lanes.extend(jobs.into_iter().map(|job| job.key));
+        // One that was deleted is listed without what it said.
+        lanes.extend(jobs.into_iter().filter(|job| job.payload != NO_PAYLOAD).map(|job| job.key));
         if is_last {
             return Ok(lanes);
         }

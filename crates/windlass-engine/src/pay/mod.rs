@@ -34,6 +34,7 @@
 //! | `agreement` | what endpoints agree about: heights, blocks, counts |
 //! | `approvals` | which approvals count |
 //! | `gas_limit` | with how much gas transactions are signed |
+//! | `gas_price` | what they offer for it |
 //! | `missing_jobs` | jobs that somebody deleted, made again |
 //! | `page` | one commit: rows, messages and audit entries together |
 //! | `vault` | questions to the vault |
@@ -49,6 +50,7 @@ pub mod counts;
 pub mod desk;
 pub mod error;
 mod gas_limit;
+mod gas_price;
 pub mod head_file;
 pub mod identity;
 pub mod keyring;

@@ -1,7 +1,7 @@
 //! Jobs as people see them: pages, single ones, counts. Reads only.
 
 use tokio_postgres::Row;
-use windlass_core::job::{JobFilter, JobId, JobRow, JobState, MAX_LISTED_JOBS, QueueCounts};
+use windlass_core::job::{JobFilter, JobId, JobRow, JobState, MAX_LISTED_JOBS, NO_PAYLOAD, QueueCounts};
 use windlass_core::lease::Epoch;
 use windlass_core::open_job::OpenJob;
 use windlass_core::time::Timestamp;
@@ -32,7 +32,8 @@ macro_rules! select_dead {
     };
 }
 
-/// A page of open or dead jobs, by id.
+/// A page of open or dead jobs, by id. A lane whose first job was deleted is listed with
+/// [`NO_PAYLOAD`].
 pub(super) async fn page(tx: &Tx, filter: &JobFilter) -> Outcome<Vec<JobRow>> {
     let limit = i64::from(filter.limit.clamp(1, MAX_LISTED_JOBS));
     let after = filter.after.unwrap_or(JobId { lane: 0, seq: 0 });
@@ -47,13 +48,19 @@ pub(super) async fn page(tx: &Tx, filter: &JobFilter) -> Outcome<Vec<JobRow>> {
     }
     let sql = select_open!(
         "WHERE (lane_id, seq) > ($2, $3) AND ($4::TEXT IS NULL OR queue = $4)
-         ORDER BY lane_id, seq LIMIT $5"
+         UNION ALL
+         SELECT id, done_seq + 1, queue, key, done_seq, held_seq, owner, available_at_ms, attempts, last_error,
+             available_at_ms, NULL, $6, windlass_now($1), epoch, tail_seq
+         FROM lane WHERE tail_seq > done_seq AND partition_id IS NULL
+             AND (id, done_seq + 1) > ($2, $3) AND ($4::TEXT IS NULL OR queue = $4)
+             AND NOT EXISTS (SELECT 1 FROM job WHERE lane_id = lane.id AND seq = done_seq + 1)
+         ORDER BY 1, 2 LIMIT $5"
     );
     let (mut jobs, mut after) = (Vec::new(), after);
     // A page is full whatever cannot be read, so that a short one is the last one.
     loop {
         let room = limit - jobs.len() as i64;
-        let rows = tx.query(sql, &[&tx.now_ms, &after.lane, &after.seq, &queue, &room]).await?;
+        let rows = tx.query(sql, &[&tx.now_ms, &after.lane, &after.seq, &queue, &room, &NO_PAYLOAD]).await?;
         for row in &rows {
             match open_row(row) {
                 Ok(job) => jobs.push(job),

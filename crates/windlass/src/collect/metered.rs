@@ -172,6 +172,10 @@ impl<C: TransactionChain> TransactionChain for Metered<C> {
         self.timed("receipt", self.inner.receipt_from_each(hash)).await
     }
 
+    async fn gas_fees_from_each(&self) -> Vec<EndpointAnswer<GasFees>> {
+        self.timed("gas_fees", self.inner.gas_fees_from_each()).await
+    }
+
     async fn gas_fees(&self) -> Result<GasFees, ChainError> {
         self.counted("gas_fees", self.inner.gas_fees()).await
     }

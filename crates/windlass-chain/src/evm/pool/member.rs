@@ -30,6 +30,8 @@ pub(super) trait Source: TransactionChain {
     fn headers_of_blocks<'a>(&'a self, blocks: &'a [BlockRef]) -> Asked<'a, Vec<Header>>;
     /// How many calls it takes in one message, for now.
     fn batch_size(&self) -> usize;
+    /// Takes note whether it is known to limit the rate.
+    fn set_rate_limited(&self, _is_rate_limited: bool) {}
     /// What may be printed of it.
     fn place(&self) -> &str;
     /// Whether so many blocks are known to be refused.
@@ -63,6 +65,10 @@ impl Source for EvmReader {
 
     fn batch_size(&self) -> usize {
         self.rpc().batch_size.get()
+    }
+
+    fn set_rate_limited(&self, is_rate_limited: bool) {
+        self.anchor_check().set_rate_limited(is_rate_limited);
     }
 
     fn place(&self) -> &str {
@@ -207,7 +213,9 @@ impl Member {
 
     fn take_call(&self, is_urgent: bool) -> Result<(), Duration> {
         let mut health = self.health();
-        if health.rate.per_s().is_none() {
+        let is_rate_limited = health.rate.per_s().is_some();
+        self.source.set_rate_limited(is_rate_limited);
+        if !is_rate_limited {
             return Ok(());
         }
         let heads_first = self.heads_waiting.load(Ordering::Relaxed) > 0

@@ -52,6 +52,10 @@ impl TransactionChain for EvmPool {
         self.inner.ask_each(&AskReceipt { hash }).await
     }
 
+    async fn gas_fees_from_each(&self) -> Vec<EndpointAnswer<GasFees>> {
+        self.inner.ask_each(&AskFees).await
+    }
+
     async fn gas_fees(&self) -> Result<GasFees, ChainError> {
         self.inner.ask(&AskFees).await
     }

@@ -192,9 +192,9 @@ impl Backfiller {
         };
         let store = &*self.chain.store;
         let Some(job) = persist(store, || store.claim_jobs(&claim)).await?.pop() else { return Ok(None) };
-        let blocks = match serde_json::from_str(&job.payload) {
-            Ok(blocks) => blocks,
-            Err(_) => ledger::restored_range(store, &self.chain.names, campaign, &job.key).await?,
+        let blocks = match BlockRange::of_job(&job.key, &job.payload, campaign.blocks.to) {
+            Some(blocks) => blocks,
+            None => ledger::restored_range(store, &self.chain.names, campaign, &job.key).await?,
         };
         Ok(Some((blocks, job)))
     }

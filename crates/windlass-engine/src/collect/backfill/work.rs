@@ -208,7 +208,7 @@ fn pieces(blocks: BlockRange, size: u64) -> Vec<BlockRange> {
     let mut from = blocks.from;
     while let Some(piece) = BlockRange::next(from, size, blocks.to) {
         pieces.push(piece);
-        from = piece.to + 1;
+        from = piece.to.saturating_add(1);
     }
     pieces
 }

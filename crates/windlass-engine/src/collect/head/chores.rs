@@ -32,6 +32,9 @@ impl Follower {
     async fn do_chore(&mut self, step: &Step) -> Result<Followed, CollectError> {
         self.chain.bloom_trust().await?;
         self.prove_blooms(step).await?;
+        if self.restore_lanes(step).await? {
+            return Ok(Followed::Planned);
+        }
         match self.retire(step).await? {
             Some(planned) => Ok(planned),
             None => self.recheck(step).await,

@@ -23,6 +23,7 @@
 //! | `plan`, `lease` | which sources need which blocks; who follows the chain |
 
 mod advance;
+mod altered_lanes;
 mod ancestor;
 mod chores;
 mod halt_log;
@@ -137,6 +138,8 @@ pub struct Follower {
     bloom_candidate: Option<Header>,
     /// A block whose logs do not fit its bloom, and since when.
     doubted: Option<(B256, Instant)>,
+    /// When jobs of ranges were last looked at for lanes that were altered.
+    lanes_looked_at: Option<Instant>,
     /// Since when every endpoint is on another and shorter branch than what is stored.
     left_since: Option<Instant>,
     /// How many steps in a row failed because of the endpoints.
@@ -248,6 +251,7 @@ impl Follower {
             blooms_changed: false,
             bloom_candidate: None,
             doubted: None,
+            lanes_looked_at: None,
             left_since: None,
             failures: 0,
             look_blocks: u64::MAX,

@@ -83,20 +83,9 @@ impl Follower {
             // A range may have been stored after the chain was replaced: while the plan has its
             // campaign, a rewind collects it anew.
             if self.is_over(campaign).await? && self.is_canonical(&step.position).await? == Some(true) {
+                let new = step.plan.without(campaign.id);
                 let queue = self.chain.names.campaign_queue(campaign.id)?;
-                // Lanes that were altered may say that they have nothing left.
-                let left = ledger::new_jobs(&*self.chain.store, &self.chain.names, campaign).await?;
-                let mut writes = vec![Write::DropQueue(queue)];
-                if left.is_empty() {
-                    writes.push(ledger::put_plan(&self.chain.names, &step.plan.without(campaign.id))?);
-                } else {
-                    tracing::error!(
-                        campaign = campaign.id,
-                        ranges = left.len(),
-                        "lanes of ranges were altered in the database; the ranges are collected again"
-                    );
-                    writes.push(Write::Enqueue(left));
-                }
+                let writes = vec![Write::DropQueue(queue), ledger::put_plan(&self.chain.names, &new)?];
                 self.chain.store.commit(Commit::of(writes).under_lease(&step.lease)).await?;
                 return Ok(Some(Followed::Planned));
             }
@@ -153,7 +142,7 @@ impl Follower {
     }
 
     /// The ranges of a campaign that are not done; `None` while some were not even claimed.
-    async fn left_of(&self, campaign: &Campaign) -> Result<Option<Left>, CollectError> {
+    pub(super) async fn left_of(&self, campaign: &Campaign) -> Result<Option<Left>, CollectError> {
         let cursor = self.chain.store.cursor(&self.chain.names.campaign_cursor(campaign.id)?).await?;
         let next = cursor.and_then(|cursor| u64::try_from(cursor.primary()).ok());
         if next.is_none_or(|next| next <= campaign.blocks.to) {
@@ -187,7 +176,7 @@ fn first_block<'a>(campaigns: impl IntoIterator<Item = &'a Campaign>) -> Option<
 
 /// Ranges that are not done.
 #[derive(Default)]
-struct Left {
-    open: u64,
-    dead: u64,
+pub(super) struct Left {
+    pub(super) open: u64,
+    pub(super) dead: u64,
 }

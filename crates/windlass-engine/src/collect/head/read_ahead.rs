@@ -302,7 +302,7 @@ async fn read_run(
     let inside: Vec<Header> =
         headers.iter().filter(|header| range.contains(header.block.number)).cloned().collect();
     match reader.logs_of_blocks(&inside, filter).await {
-        Ok(logs) => read.take_range(reader, &inside, filter, logs).await,
+        Ok(logs) => read.take_range(reader, &inside, filter, blooms, logs).await,
         Err(error) => read.error = Some(error),
     }
     read
@@ -323,12 +323,14 @@ impl LogsRead {
 
     /// Takes an answer by number apart. A log of another block at the same height shows that
     /// the chain has changed; a block without logs that its bloom may have is asked for again,
-    /// by its hash.
+    /// by its hash. So is every block without logs where blooms say nothing: a node that has fallen
+    /// behind has none either.
     async fn take_range(
         &mut self,
         reader: &dyn ChainReader,
         headers: &[Header],
         filter: &LogFilter,
+        blooms: &BloomTrust,
         logs: Vec<LogEvent>,
     ) {
         let known = |log: &LogEvent| headers.iter().any(|header| header.block.block_ref() == log.block);
@@ -344,7 +346,7 @@ impl LogsRead {
             while let Some(log) = logs.next_if(|log| log.block == block) {
                 of_block.push(log);
             }
-            if of_block.is_empty() && filter.may_match(&header.logs_bloom) {
+            if of_block.is_empty() && (blooms.is_incomplete() || filter.may_match(&header.logs_bloom)) {
                 doubtful.push(header);
             } else {
                 self.take(header, block_logs::checked(&header.block, filter, of_block));

@@ -75,11 +75,13 @@ impl Submitter {
             return Ok((Vec::new(), none));
         }
         let options = &self.payer.options;
-        let fees = match self.payer.chain.gas_fees().await?.within(options.gas_cap) {
+        let market = self.payer.gas_fees().await?;
+        let fees = match market.and_then(|fees| fees.within(options.gas_cap).map_err(|over| over.to_string()))
+        {
             Ok(fees) => fees,
-            Err(over) => {
+            Err(why) => {
                 let items = groups.into_iter().flatten();
-                checked.settled.extend(items.map(|item| (item.taken, Fate::wait(over.to_string()))));
+                checked.settled.extend(items.map(|item| (item.taken, Fate::wait(why.clone()))));
                 return Ok((Vec::new(), none));
             }
         };

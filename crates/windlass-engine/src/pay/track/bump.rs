@@ -156,7 +156,8 @@ impl Payer {
         derived(intent, payouts)?;
         // Without its key it can only be sent as it is.
         let Some(signer) = self.signer_of(intent.id.signer) else { return Ok(Bumped::Unchanged) };
-        let market = self.chain.gas_fees().await?;
+        // Where endpoints do not agree, it is sent as it is.
+        let Ok(market) = self.gas_fees().await? else { return Ok(Bumped::Unchanged) };
         let cap = self.options.gas_cap;
         let fees = last.map_or_else(|| market.within(cap), |last| last.fees.bumped(market, cap));
         let fees = match (fees, last) {

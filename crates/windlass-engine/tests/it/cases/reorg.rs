@@ -367,21 +367,23 @@ pub(super) async fn blocks_that_an_endpoint_does_not_keep_are_not_taken_for_gone
 pub(super) async fn an_endpoint_that_refuses_old_blocks_does_not_keep_a_block_to_go_back_to_from_being_named(
     kind: Kind,
 ) {
-    let (stage, orders) = (Stage::new(kind, 3).await, from_block(1));
-    stage.mine_up_to(120);
-    let mut collector = stage.collector("a", &orders);
-    collector.settle().await;
-    fork(&stage, 110, 140);
-    stage.reader.prune(0..=60);
-    expect_violation(&stage, &mut collector).await;
-    let to = stage.halt().await.and_then(|halt| halt.rewind_to).expect("a block");
-    assert!((100..=110).contains(&to), "{to}");
-    collector.follower.release().await;
-    let rewound = collector.chain.rewind(to).await.expect("an answer");
-    assert!(matches!(rewound, Rewound::Done { .. }), "{rewound:?}");
-    stage.reader.prune([]);
-    stage.collector("b", &orders).settle().await;
-    stage.assert_complete(&orders).await;
+    for words in [ChainErrorKind::Refused, ChainErrorKind::UnknownBlock] {
+        let (stage, orders) = (Stage::new(kind, 3).await, from_block(1));
+        stage.mine_up_to(120);
+        let mut collector = stage.collector("a", &orders);
+        collector.settle().await;
+        fork(&stage, 110, 140);
+        stage.reader.prune(0..=60, words);
+        expect_violation(&stage, &mut collector).await;
+        let to = stage.halt().await.and_then(|halt| halt.rewind_to).expect("a block");
+        assert!((100..=110).contains(&to), "{to}");
+        collector.follower.release().await;
+        let rewound = collector.chain.rewind(to).await.expect("an answer");
+        assert!(matches!(rewound, Rewound::Done { .. }), "{rewound:?}");
+        stage.reader.prune([], words);
+        stage.collector("b", &orders).settle().await;
+        stage.assert_complete(&orders).await;
+    }
 }
 
 /// An endpoint that fails now and then is not waited for anew each time.

@@ -1,6 +1,6 @@
 //! An endpoint that refuses, hides and remembers as a case tells it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -46,7 +46,7 @@ struct Script {
     /// Blocks that the endpoint does not know yet.
     unknown: BTreeSet<u64>,
     /// Blocks of which it refuses to tell.
-    pruned: BTreeSet<u64>,
+    pruned: BTreeMap<u64, ChainErrorKind>,
     /// The newest block that it tells of; the chain's own, if there is none.
     head: Option<u64>,
     /// What it makes of logs before it sends them.
@@ -188,8 +188,8 @@ impl Scripted {
     }
 
     /// It refuses to tell of these blocks.
-    pub(crate) fn prune(&self, blocks: impl IntoIterator<Item = u64>) {
-        self.script().pruned = blocks.into_iter().collect();
+    pub(crate) fn prune(&self, blocks: impl IntoIterator<Item = u64>, kind: ChainErrorKind) {
+        self.script().pruned = blocks.into_iter().map(|block| (block, kind)).collect();
     }
 
     /// Whoever asks for a range from now on waits until there is a permit.
@@ -280,8 +280,10 @@ impl ChainReader for Scripted {
             *refused += 1;
             return Err(ChainError::new(ChainErrorKind::Refused, "history has been pruned"));
         }
-        if matches!(block, BlockTag::Number(number) if self.script().pruned.contains(&number)) {
-            return Err(ChainError::new(ChainErrorKind::Refused, "pruned history unavailable"));
+        if let BlockTag::Number(number) = block
+            && let Some(kind) = self.script().pruned.get(&number).copied()
+        {
+            return Err(ChainError::new(kind, "pruned history unavailable"));
         }
         let delay = self.script().finality_delay.filter(|_| block == BlockTag::Finalized);
         if let Some(delay) = delay {

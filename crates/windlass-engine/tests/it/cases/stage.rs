@@ -359,6 +359,17 @@ impl Collector {
         panic!("there is no end: {did:?}");
     }
 
+    /// Steps of the head until it is idle.
+    pub(crate) async fn settle_head(&mut self) {
+        for _ in 0..MAX_STEPS {
+            self.clock.advance_ms(10);
+            if self.follow().await == Followed::Idle {
+                return;
+            }
+        }
+        panic!("there is no end");
+    }
+
     /// Steps of the past until there is no range; says what became of them.
     pub(crate) async fn work_off(&mut self) -> Vec<Backfilled> {
         let mut did = Vec::new();

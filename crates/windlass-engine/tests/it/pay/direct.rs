@@ -491,10 +491,22 @@ impl TransactionChain for Direct {
         answers
     }
 
+    async fn gas_fees_from_each(&self) -> Vec<EndpointAnswer<GasFees>> {
+        let mut answers = vec![EndpointAnswer::sole(self.gas_fees().await)];
+        for (endpoint, honest) in self.honest() {
+            answers.push(EndpointAnswer { endpoint, answer: honest.gas_fees().await });
+        }
+        answers
+    }
+
     async fn gas_fees(&self) -> Result<GasFees, ChainError> {
         self.hook.before("gas_fees").await?;
         let block = self.told("eth_getBlockByNumber", json!(["latest", false]))?;
         self.hook.after("gas_fees").await?;
+        let lie = self.tricks.lock().expect("whole").priority_fee;
+        if let Some(priority_fee) = lie {
+            return Ok(GasFees { max_fee: 2 * priority_fee, priority_fee });
+        }
         Ok(GasFees::for_base_fee(number(&block["baseFeePerGas"]).into(), 1_000_000_000))
     }
 

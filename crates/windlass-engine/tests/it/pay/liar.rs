@@ -25,6 +25,8 @@ on_both_stores!(
     one_of_three_does_not_choose_the_nonce_that_an_account_begins_with,
     two_that_disagree_begin_with_no_nonce,
     one_of_three_does_not_choose_the_gas,
+    one_of_three_does_not_choose_what_gas_costs,
+    two_that_disagree_about_what_gas_costs_sign_nothing,
     two_that_disagree_about_gas_sign_nothing,
     too_much_gas_is_put_right_by_a_new_form,
     what_ran_out_of_gas_is_tried_again_with_more,
@@ -179,6 +181,31 @@ async fn one_of_three_does_not_choose_the_gas(kind: Kind) {
         is_paid_once(&world, &mut process, id).await;
         assert_eq!(world.payout(id).await.intent, Some(intent));
     }
+}
+
+async fn one_of_three_does_not_choose_what_gas_costs(kind: Kind) {
+    for lie in [1, 100_000_000_000] {
+        let world = World::new(kind, |_| {}).await;
+        let mut process = world.process("one");
+        lies(&world, |tricks| tricks.priority_fee = Some(lie));
+        let (id, intent) = signed(&world, &mut process).await;
+        let forms = world.store.attempts(intent).await.expect("read");
+        assert!(forms.iter().all(|form| form.fees.priority_fee == 1_000_000_000), "{forms:?}");
+        is_paid_once(&world, &mut process, id).await;
+    }
+}
+
+async fn two_that_disagree_about_what_gas_costs_sign_nothing(kind: Kind) {
+    let world = World::new(kind, |_| {}).await;
+    let mut process = world.process("one");
+    lies(&world, |tricks| (tricks.priority_fee, tricks.honest) = (Some(100_000_000_000), 1));
+    let id = world.approved("invoice-1", 25).await;
+    process.submitters[0].step().await.expect("held");
+    let reason = world.payout(id).await.hold.expect("a reason").reason;
+    assert!(reason.contains("do not agree what gas costs"), "{reason}");
+    *world.tricks.lock().expect("whole") = Tricks::default();
+    world.clock.advance_ms(60_000);
+    is_paid_once(&world, &mut process, id).await;
 }
 
 async fn two_that_disagree_about_gas_sign_nothing(kind: Kind) {

@@ -37,6 +37,8 @@ pub(crate) struct Tricks {
     pub(crate) is_newest_final: bool,
     /// The newest block is told of with so many made-up ones above it.
     pub(crate) made_up: u64,
+    /// What those who make blocks are said to want for a unit of gas, in wei.
+    pub(crate) priority_fee: Option<u128>,
     /// How much gas every call is said to take.
     pub(crate) gas: Option<u64>,
     /// The honest one does not answer.
