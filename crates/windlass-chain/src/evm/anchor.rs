@@ -19,7 +19,7 @@ use super::client::EvmRpc;
 const MAX_TRIES: u32 = 3;
 
 /// How long after a question the next one is put to an endpoint that limits the rate.
-const PATIENCE: Duration = Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What is known of the endpoint's chain.
 #[derive(Debug, Default)]
