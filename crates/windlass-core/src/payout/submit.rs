@@ -151,6 +151,11 @@ pub trait TransactionChain: ChainReader {
         vec![EndpointAnswer::sole(self.gas_fees().await)]
     }
 
+    /// What an account has of the chain's own coin as each endpoint tells it.
+    async fn balance_from_each(&self, account: Address, at: BlockTag) -> Vec<EndpointAnswer<U256>> {
+        vec![EndpointAnswer::sole(self.balance(account, at).await)]
+    }
+
     /// What an account has of the chain's own coin.
     async fn balance(&self, account: Address, at: BlockTag) -> Result<U256, ChainError>;
 }

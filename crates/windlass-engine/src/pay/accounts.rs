@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use windlass_core::chain::Address;
 use windlass_core::error::RetryAdvice;
 use windlass_core::payout::gas::{GasBalance, GasLevel, TYPICAL_GAS};
-use windlass_core::reader::{BlockTag, ChainError};
+use windlass_core::reader::ChainError;
 
 use super::chain_trouble::ChainTrouble;
 use super::error::PayError;
@@ -246,13 +246,12 @@ impl AccountWatcher {
         let max_fee = fees.max_fee;
         let mut all_enough = true;
         for account in payer.signers().iter().map(|signer| signer.address()) {
-            let balance = payer.chain.balance(account, BlockTag::Latest).await?;
             // What it could not pay for decides, not what is usual.
             let gas = match payer.accounts.get(account).blocked {
                 Some(Blocked::ShortOfGas { gas }) => gas,
                 _ => TYPICAL_GAS,
             };
-            let balance = GasBalance::new(balance, gas, max_fee, payer.options.warn_below_wei);
+            let balance = payer.gas_balance(account, gas, max_fee).await?;
             payer.accounts.has_gas(account, balance);
             all_enough &= balance.level() == GasLevel::Enough;
         }

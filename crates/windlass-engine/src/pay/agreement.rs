@@ -16,6 +16,11 @@ use windlass_core::reader::{
 
 use super::chain_trouble::SUBJECT;
 
+/// Two endpoints whose newest blocks are so far apart are not at the same height by chance.
+const FAR_BEHIND_S: u64 = 60;
+/// The same of their last final blocks, which come in steps of minutes.
+const FINAL_FAR_BEHIND_S: u64 = 1_800;
+
 /// What endpoints have told, with their names; an error where none has answered.
 #[derive(Debug, Clone)]
 pub(super) struct Told<T> {
@@ -126,12 +131,35 @@ pub(super) async fn block_at(chain: &dyn ChainReader, number: u64) -> Result<Opt
     Ok(found.map(|header| BlockThere { header, is_agreed }))
 }
 
+/// The highest block of a tag that endpoints agree about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct AgreedHead {
+    pub(super) header: BlockHeader,
+    /// That another endpoint is far ahead, in words: what it has is not counted until a second one has it.
+    pub(super) behind: Option<String>,
+}
+
+impl AgreedHead {
+    fn new(header: BlockHeader, highest: &BlockHeader, tag: BlockTag) -> Self {
+        let apart_s = highest.timestamp_s.saturating_sub(header.timestamp_s);
+        let is_far = apart_s > if tag == BlockTag::Latest { FAR_BEHIND_S } else { FINAL_FAR_BEHIND_S };
+        let behind = is_far.then(|| {
+            format!(
+                "{SUBJECT} are {apart_s} s apart about {tag}: one has block {}, another only {}; what is above \
+                 counts once two of them have it",
+                highest.number, header.number
+            )
+        });
+        Self { header, behind }
+    }
+}
+
 /// The highest block of a tag that two endpoints have reached and have alike, or the only endpoint's; in
 /// words why there is none. An error where no endpoint knows such a block.
 pub(super) async fn agreed_head(
     chain: &dyn ChainReader,
     tag: BlockTag,
-) -> Result<Result<BlockHeader, String>, ChainError> {
+) -> Result<Result<AgreedHead, String>, ChainError> {
     let told = Told::of(chain.header_from_each(tag).await)?;
     let mut headers: Vec<BlockHeader> =
         told.answers.iter().filter_map(|(_, header)| Some(header.as_ref()?.block)).collect();
@@ -140,8 +168,9 @@ pub(super) async fn agreed_head(
         let message = format!("the endpoint does not know block {tag}");
         return Err(ChainError::new(ChainErrorKind::UnknownBlock, message));
     };
+    let found = |header| Ok(Ok(AgreedHead::new(header, highest, tag)));
     if told.asked == 1 {
-        return Ok(Ok(*highest));
+        return found(*highest);
     }
     let mut reached: Vec<BlockHeader> = headers.get(1..).unwrap_or_default().to_vec();
     reached.dedup_by_key(|header| header.number);
@@ -152,10 +181,10 @@ pub(super) async fn agreed_head(
         };
         if let Some(header) = sole_hash(headers.iter().filter(|header| header.number == number).filter(alike))
         {
-            return Ok(Ok(header));
+            return found(header);
         }
         if let Some(BlockThere { header, is_agreed: true }) = block_at(chain, number).await? {
-            return Ok(Ok(header));
+            return found(header);
         }
     }
     let word = |header: &Option<Header>| match header {
@@ -175,13 +204,23 @@ fn sole_hash<'a>(headers: impl Iterator<Item = &'a BlockHeader>) -> Option<Block
 pub(super) async fn last_final(
     chain: &dyn ChainReader,
     finality: Finality,
-) -> Result<Result<u64, String>, ChainError> {
+) -> Result<Result<Final, String>, ChainError> {
     let (tag, depth) = match finality {
         Finality::Finalized => (BlockTag::Finalized, 0),
         Finality::Safe => (BlockTag::Safe, 0),
         Finality::Depth(depth) => (BlockTag::Latest, depth),
     };
-    Ok(agreed_head(chain, tag).await?.map(|header| header.number.saturating_sub(depth)))
+    Ok(agreed_head(chain, tag)
+        .await?
+        .map(|head| Final { number: head.header.number.saturating_sub(depth), behind: head.behind }))
+}
+
+/// The last block that nothing can undo.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Final {
+    pub(super) number: u64,
+    /// That one endpoint is far ahead of another, in words.
+    pub(super) behind: Option<String>,
 }
 
 #[cfg(test)]
@@ -201,6 +240,22 @@ mod tests {
         }
         assert_eq!(told(&[9, 5, 5], 3).agreed(), Some(5));
         assert_eq!(told(&[9, 5, 6], 3).agreed(), None);
+    }
+
+    #[test]
+    fn an_endpoint_that_is_far_behind_is_told() {
+        let at = |number, timestamp_s| BlockHeader {
+            number,
+            hash: B256::ZERO,
+            parent_hash: B256::ZERO,
+            timestamp_s,
+        };
+        let behind =
+            |tag, apart_s| AgreedHead::new(at(10, 1_000), &at(99, 1_000 + apart_s), tag).behind.is_some();
+        assert!(behind(BlockTag::Latest, 61) && !behind(BlockTag::Latest, 60));
+        assert!(behind(BlockTag::Finalized, 1_801) && !behind(BlockTag::Finalized, 1_800));
+        let words = AgreedHead::new(at(10, 1_000), &at(99, 1_061), BlockTag::Latest).behind.expect("told");
+        assert!(words.contains("61 s apart") && words.contains("block 99, another only 10"), "{words}");
     }
 
     #[test]

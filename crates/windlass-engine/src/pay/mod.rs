@@ -35,6 +35,7 @@
 //! | `approvals` | which approvals count |
 //! | `gas_limit` | with how much gas transactions are signed |
 //! | `gas_price` | what they offer for it |
+//! | `means` | what the vault and its accounts have |
 //! | `missing_jobs` | jobs that somebody deleted, made again |
 //! | `page` | one commit: rows, messages and audit entries together |
 //! | `vault` | questions to the vault |
@@ -56,6 +57,7 @@ pub mod identity;
 pub mod keyring;
 pub mod ledger;
 pub mod ledger_check;
+mod means;
 mod missing_jobs;
 pub mod names;
 pub mod options;

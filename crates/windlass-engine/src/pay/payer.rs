@@ -16,7 +16,7 @@ use windlass_core::store::Store;
 use windlass_core::time::Timestamp;
 
 use super::accounts::Accounts;
-use super::agreement::{self, BlockThere, agreed_head, block_at, counts, last_final};
+use super::agreement::{self, BlockThere, Final, agreed_head, block_at, counts, last_final};
 use super::chain_trouble::{GRACE, SUBJECT};
 use super::error::PayError;
 use super::identity::IdentityCheck;
@@ -74,7 +74,9 @@ pub(super) struct Sight {
     pub(super) is_final_known: bool,
     /// Why it is not known which blocks are final or deep enough, if so: endpoints do not agree.
     pub(super) dispute: Option<String>,
-    /// The same, once it has lasted: payouts wait for that.
+    /// That an endpoint is far behind another, in words.
+    pub(super) behind: Option<String>,
+    /// One or the other, once it has lasted: payouts wait for that.
     pub(super) lasting_dispute: Option<String>,
     headers: Mutex<HashMap<u64, Option<BlockThere>>>,
     nonces: Mutex<HashMap<Address, Used>>,
@@ -164,7 +166,7 @@ impl Payer {
         let mut sight = self.sight_unchecked().await?;
         self.check_identity(&sight).await?;
         let mut since = self.disputed_since.lock().await;
-        match &sight.dispute {
+        match sight.dispute.as_ref().or(sight.behind.as_ref()) {
             None => *since = None,
             // Endpoints that are a block apart agree at the next look: that is no reason to wait for.
             Some(why) => {
@@ -183,12 +185,15 @@ impl Payer {
     pub(super) async fn sight_unchecked(&self) -> Result<Sight, PayError> {
         let newest = agreed_head(&*self.chain, BlockTag::Latest).await?;
         let latest = match &newest {
-            Ok(latest) => *latest,
+            Ok(newest) => newest.header,
             Err(_) => self.known_header(BlockTag::Latest).await?,
         };
-        let newest = newest.map(|header| header.number);
+        let below = |depth: u64| {
+            let head = newest.clone();
+            head.map(|head| Final { number: head.header.number.saturating_sub(depth), behind: head.behind })
+        };
         let last_final = match self.options.finality {
-            Finality::Depth(depth) => newest.clone().map(|newest| newest.saturating_sub(depth)),
+            Finality::Depth(depth) => below(depth),
             finality => last_final(&*self.chain, finality).await?,
         };
         let last_confirmed = match (self.options.confirmation, self.options.finality) {
@@ -198,16 +203,17 @@ impl Payer {
             (Confirmation::Finalized, _) => agreement::last_final(&*self.chain, Finality::Finalized).await?,
             (Confirmation::Safe, _) => agreement::last_final(&*self.chain, Finality::Safe).await?,
             // So many with the newest and its own.
-            (Confirmation::Blocks(blocks), _) => {
-                newest.map(|newest| (newest + 1).saturating_sub(blocks.max(1)))
-            }
+            (Confirmation::Blocks(blocks), _) => below(blocks.saturating_sub(1)),
         };
         let dispute = last_final.as_ref().err().or(last_confirmed.as_ref().err()).cloned();
         let is_final_known = last_final.is_ok();
+        let of = |known: Result<Final, String>| known.map_or((0, None), |known| (known.number, known.behind));
+        let ((last_final, behind), (last_confirmed, also_behind)) = (of(last_final), of(last_confirmed));
         Ok(Sight {
             latest,
-            last_final: last_final.unwrap_or(0),
-            last_confirmed: last_confirmed.unwrap_or(0),
+            last_final,
+            last_confirmed,
+            behind: behind.or(also_behind),
             is_final_known,
             dispute,
             lasting_dispute: None,

@@ -83,7 +83,7 @@ async fn used_for_good(
     account: Address,
 ) -> Result<u64, ChainError> {
     let disputed = |why| ChainError::new(ChainErrorKind::Malformed, why);
-    let last_final = last_final(chain, finality).await?.map_err(disputed)?;
+    let last_final = last_final(chain, finality).await?.map_err(disputed)?.number;
     let told = counts(chain, account, NonceTag::Block(BlockTag::Number(last_final))).await?;
     told.agreed().ok_or_else(|| disputed(disputed_count(account, &told)))
 }

@@ -10,6 +10,7 @@ use windlass_core::payout::vault::calldata::{self, MAX_BATCH, VaultPayout};
 use windlass_core::reader::{BlockTag, EndpointAnswer};
 
 use super::error::PayError;
+use super::means::{Asked, most_told};
 use super::payer::Payer;
 
 /// What the vault asks of approvals.
@@ -63,38 +64,58 @@ impl Payer {
 
     /// How much of a token, or of the chain's coin, the vault could pay now; or why it cannot pay it
     /// whatever it holds.
-    pub(super) async fn payable(&self, token: Address) -> Result<Result<Payable, &'static str>, PayError> {
+    pub(super) async fn payable(
+        &self,
+        token: Address,
+        asked: Asked,
+    ) -> Result<Result<Payable, &'static str>, PayError> {
         let vault = self.options.vault.address;
         let balance = if token == NATIVE_COIN {
-            if !self.pays_native_coin().await? {
+            if !self.pays_native_coin(asked).await? {
                 return Ok(Err(PAYS_NO_COIN));
             }
-            self.chain.balance(vault, BlockTag::Latest).await?
+            let each = match asked {
+                Asked::One => Vec::new(),
+                Asked::Each => self.chain.balance_from_each(vault, BlockTag::Latest).await,
+            };
+            match most_told(each) {
+                Some(balance) => balance,
+                None => self.chain.balance(vault, BlockTag::Latest).await?,
+            }
         } else {
-            match self.token_balance(token, vault).await? {
+            match self.token_balance(token, vault, asked).await? {
                 Some(balance) => balance,
                 None => return Ok(Err(TOKEN_WITHOUT_BALANCE)),
             }
         };
         let read = |told: &Bytes| answer::remaining_today(told);
-        let left_today = self.ask(calldata::remaining_today(token), BlockTag::Latest, read).await?;
+        let data = calldata::remaining_today(token);
+        let left_today = match asked {
+            Asked::One => self.ask(data, BlockTag::Latest, read).await?,
+            Asked::Each => read_outcome(self.call(&self.call_of(data), asked).await?, read)?,
+        };
         Ok(Ok(Payable { balance, left_today }))
     }
 
     /// What the vault holds of a token; nothing where the token's contract does not tell.
-    async fn token_balance(&self, token: Address, vault: Address) -> Result<Option<U256>, PayError> {
+    async fn token_balance(
+        &self,
+        token: Address,
+        vault: Address,
+        asked: Asked,
+    ) -> Result<Option<U256>, PayError> {
         let call = Call { from: Address::ZERO, to: Some(token), data: calldata::balance_of(vault) };
-        Ok(match self.chain.call(&call, BlockTag::Latest).await? {
+        Ok(match self.call(&call, asked).await? {
             CallOutcome::Returned(told) => answer::balance_of(&told).ok(),
             CallOutcome::Reverted { .. } => None,
         })
     }
 
     /// Whether the vault has functions that pay the chain's own coin.
-    async fn pays_native_coin(&self) -> Result<bool, PayError> {
+    async fn pays_native_coin(&self, asked: Asked) -> Result<bool, PayError> {
         let call =
             Call { from: Address::ZERO, to: Some(self.options.vault.address), data: calldata::native_coin() };
-        match self.chain.call(&call, BlockTag::Latest).await? {
+        match self.call(&call, asked).await? {
             CallOutcome::Returned(told) => Ok(answer::native_coin(&told)? == NATIVE_COIN),
             CallOutcome::Reverted { .. } => Ok(false),
         }

@@ -180,6 +180,10 @@ impl<C: TransactionChain> TransactionChain for Metered<C> {
         self.counted("gas_fees", self.inner.gas_fees()).await
     }
 
+    async fn balance_from_each(&self, account: Address, at: BlockTag) -> Vec<EndpointAnswer<U256>> {
+        self.timed("balance", self.inner.balance_from_each(account, at)).await
+    }
+
     async fn balance(&self, account: Address, at: BlockTag) -> Result<U256, ChainError> {
         self.counted("balance", self.inner.balance(account, at)).await
     }

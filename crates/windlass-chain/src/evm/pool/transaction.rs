@@ -60,6 +60,10 @@ impl TransactionChain for EvmPool {
         self.inner.ask(&AskFees).await
     }
 
+    async fn balance_from_each(&self, account: Address, at: BlockTag) -> Vec<EndpointAnswer<U256>> {
+        self.inner.ask_each(&AskBalance { account, at }).await
+    }
+
     async fn balance(&self, account: Address, at: BlockTag) -> Result<U256, ChainError> {
         self.inner.ask(&AskBalance { account, at }).await
     }

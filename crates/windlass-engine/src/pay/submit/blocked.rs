@@ -1,8 +1,6 @@
 //! Payouts that wait because no account of this process can send: each says why.
 
 use windlass_core::lease::Lease;
-use windlass_core::payout::gas::GasBalance;
-use windlass_core::reader::BlockTag;
 
 use super::check::Fate;
 use super::{MAX_PAYOUTS, Submitted, Submitter, Taken};
@@ -78,11 +76,5 @@ impl Submitter {
         let commit = tickets.into_iter().fold(page.into_commit(), |commit, ticket| commit.under_job(ticket));
         counted::commit(&self.payer.ledger, commit.under_lease(lease)).await?;
         Ok(())
-    }
-
-    /// What the account has left for transactions that take `gas` units at `max_fee`.
-    pub(super) async fn balance_for(&self, gas: u64, max_fee: u128) -> Result<GasBalance, PayError> {
-        let balance = self.payer.chain.balance(self.signer.address(), BlockTag::Latest).await?;
-        Ok(GasBalance::new(balance, gas, max_fee, self.payer.options.warn_below_wei))
     }
 }

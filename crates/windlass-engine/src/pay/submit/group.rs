@@ -16,6 +16,7 @@ use windlass_core::reader::BlockTag;
 use super::check::{Checked, Fate};
 use super::{Submitter, Taken};
 use crate::pay::error::PayError;
+use crate::pay::means::Asked;
 use crate::pay::vault::{ApprovalTerms, Payable};
 
 /// Errors that are about one request and no other time: nothing else ends a payout that the
@@ -96,7 +97,20 @@ impl Submitter {
         items: Vec<Item>,
         checked: &mut Checked,
     ) -> Result<Vec<Item>, PayError> {
-        let payable = match self.payer.payable(token).await? {
+        let vault = self.payer.options.vault;
+        let on_its_way = self.payer.ledger.open_total(vault, token).await?;
+        let sum_of = |items: &mut dyn Iterator<Item = &Item>| {
+            items.fold(U256::ZERO, |sum, item| sum.saturating_add(item.taken.payout.request.amount))
+        };
+        // What is to be signed anew counts as on its way already.
+        let is_again = |item: &&Item| item.taken.payout.state == PayoutState::Submitted;
+        let mut claimed = on_its_way.saturating_sub(sum_of(&mut items.iter().filter(is_again)));
+        let wanted = claimed.saturating_add(sum_of(&mut items.iter()));
+        let mut payable = self.payer.payable(token, Asked::One).await?;
+        if payable.is_ok_and(|payable| payable.balance.min(payable.left_today) < wanted) || payable.is_err() {
+            payable = self.payer.payable(token, Asked::Each).await?;
+        }
+        let payable = match payable {
             Ok(payable) => payable,
             Err(reason) => {
                 let held = items.into_iter().map(|item| (item.taken, Fate::wait(reason)));
@@ -104,14 +118,8 @@ impl Submitter {
                 return Ok(Vec::new());
             }
         };
-        let vault = self.payer.options.vault;
         let limit = payable.balance.min(payable.left_today);
         checked.limits.push(OpenTotalLimit { vault, token, limit });
-        let on_its_way = self.payer.ledger.open_total(vault, token).await?;
-        // What is to be signed anew counts as on its way already.
-        let own = items.iter().filter(|item| item.taken.payout.state == PayoutState::Submitted);
-        let own = own.fold(U256::ZERO, |sum, item| sum.saturating_add(item.taken.payout.request.amount));
-        let mut claimed = on_its_way.saturating_sub(own);
         let mut within = Vec::with_capacity(items.len());
         for item in items {
             let amount = item.taken.payout.request.amount;

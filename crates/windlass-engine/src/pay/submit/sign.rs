@@ -142,7 +142,7 @@ impl Submitter {
         let on_their_way = max_open.saturating_sub(room) as u64;
         let mut gas = first.saturating_mul(on_their_way);
         let mut affordable = Vec::with_capacity(drafts.len());
-        let mut balance = self.balance_for(gas, fees.max_fee).await?;
+        let mut balance = self.payer.gas_balance(self.signer.address(), gas, fees.max_fee).await?;
         for draft in drafts {
             gas = gas.saturating_add(draft.gas_limit);
             balance = balance.costing(gas, fees.max_fee);

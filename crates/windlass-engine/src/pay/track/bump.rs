@@ -6,7 +6,6 @@ use windlass_core::payout::ledger::{Attempt, Intent, Payout};
 use windlass_core::payout::submit::{Call, SendAnswer};
 use windlass_core::payout::transaction::Transaction;
 use windlass_core::payout::vault::calldata::{VaultPayout, pays_exactly};
-use windlass_core::reader::BlockTag;
 
 use super::step::Step;
 use crate::pay::error::PayError;
@@ -109,7 +108,7 @@ impl Payer {
             return self.signed_again(intent, payouts, Some(last), Some(instead)).await;
         }
         let gas_limit = limit_of(intent, last);
-        let balance = self.gas_balance(intent, gas_limit, last.fees.max_fee).await?;
+        let balance = self.gas_balance(intent.id.signer, gas_limit, last.fees.max_fee).await?;
         Ok(if balance.level() == GasLevel::Short {
             Bumped::ShortOfGas { balance, gas_limit }
         } else {
@@ -135,16 +134,6 @@ impl Payer {
         }
     }
 
-    async fn gas_balance(
-        &self,
-        intent: &Intent,
-        gas_limit: u64,
-        max_fee: u128,
-    ) -> Result<GasBalance, PayError> {
-        let balance = self.chain.balance(intent.id.signer, BlockTag::Latest).await?;
-        Ok(GasBalance::new(balance, gas_limit, max_fee, self.options.warn_below_wei))
-    }
-
     /// A new form of a transaction: for more gas than the last one, or the first that is kept.
     async fn signed_again(
         &self,
@@ -168,7 +157,7 @@ impl Payer {
         };
         let signed_with = last.map_or(intent.gas_limit, |last| limit_of(intent, last));
         let gas_limit = instead.unwrap_or(signed_with);
-        let balance = self.gas_balance(intent, gas_limit, fees.max_fee).await?;
+        let balance = self.gas_balance(intent.id.signer, gas_limit, fees.max_fee).await?;
         if balance.level() == GasLevel::Short {
             return Ok(Bumped::ShortOfGas { balance, gas_limit });
         }

@@ -510,7 +510,18 @@ impl TransactionChain for Direct {
         Ok(GasFees::for_base_fee(number(&block["baseFeePerGas"]).into(), 1_000_000_000))
     }
 
+    async fn balance_from_each(&self, account: Address, at: BlockTag) -> Vec<EndpointAnswer<U256>> {
+        let mut answers = vec![EndpointAnswer::sole(self.balance(account, at).await)];
+        for (endpoint, honest) in self.honest() {
+            answers.push(EndpointAnswer { endpoint, answer: honest.balance(account, at).await });
+        }
+        answers
+    }
+
     async fn balance(&self, account: Address, _: BlockTag) -> Result<U256, ChainError> {
+        if self.tricks.lock().expect("whole").has_no_coin {
+            return Ok(U256::ZERO);
+        }
         Ok(self.chain.balance(account))
     }
 }

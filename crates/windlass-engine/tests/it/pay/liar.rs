@@ -8,6 +8,7 @@ use windlass_core::payout::request::PayoutId;
 use windlass_core::payout::state::PayoutState;
 use windlass_core::payout::store::Payouts;
 use windlass_core::payout::transaction::ReadTransaction;
+use windlass_core::payout::vault::calldata;
 use windlass_devnet::chain::ReorgOptions;
 use windlass_engine::pay::options::Confirmation;
 use windlass_engine::pay::submit::Submitted;
@@ -24,6 +25,7 @@ on_both_stores!(
     one_of_three_that_has_seen_nothing_holds_up_nothing,
     one_of_three_does_not_choose_the_nonce_that_an_account_begins_with,
     two_that_disagree_begin_with_no_nonce,
+    one_of_three_calls_neither_the_vault_nor_an_account_short,
     one_of_three_does_not_choose_the_gas,
     one_of_three_does_not_choose_what_gas_costs,
     two_that_disagree_about_what_gas_costs_sign_nothing,
@@ -180,6 +182,21 @@ async fn one_of_three_does_not_choose_the_gas(kind: Kind) {
         assert!((60_000..1_000_000).contains(&gas_limit(&world, intent).await), "{lie}");
         is_paid_once(&world, &mut process, id).await;
         assert_eq!(world.payout(id).await.intent, Some(intent));
+    }
+}
+
+async fn one_of_three_calls_neither_the_vault_nor_an_account_short(kind: Kind) {
+    let nothing = || Bytes::from(vec![0; 32]);
+    for lie in ["balance", "day", "coin"] {
+        let world = World::new(kind, |_| {}).await;
+        let mut process = world.process("one");
+        lies(&world, |tricks| match lie {
+            "balance" => drop(tricks.calls.insert(calldata::balance_of(world.vault.address), nothing())),
+            "day" => drop(tricks.calls.insert(calldata::remaining_today(world.token), nothing())),
+            _ => tricks.has_no_coin = true,
+        });
+        let (id, _) = signed(&world, &mut process).await;
+        is_paid_once(&world, &mut process, id).await;
     }
 }
 

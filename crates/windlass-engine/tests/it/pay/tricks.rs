@@ -39,6 +39,8 @@ pub(crate) struct Tricks {
     pub(crate) made_up: u64,
     /// What those who make blocks are said to want for a unit of gas, in wei.
     pub(crate) priority_fee: Option<u128>,
+    /// Accounts are said to have nothing of the chain's coin.
+    pub(crate) has_no_coin: bool,
     /// How much gas every call is said to take.
     pub(crate) gas: Option<u64>,
     /// The honest one does not answer.
