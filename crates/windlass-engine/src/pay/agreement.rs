@@ -250,8 +250,9 @@ mod tests {
             parent_hash: B256::ZERO,
             timestamp_s,
         };
-        let behind =
-            |tag, apart_s| AgreedHead::new(at(10, 1_000), &at(99, 1_000 + apart_s), tag).behind.is_some();
+        let behind = |tag, apart_s: u64| {
+            AgreedHead::new(at(10, 1_000), &at(99, 1_000 + apart_s), tag).behind.is_some()
+        };
         assert!(behind(BlockTag::Latest, 61) && !behind(BlockTag::Latest, 60));
         assert!(behind(BlockTag::Finalized, 1_801) && !behind(BlockTag::Finalized, 1_800));
         let words = AgreedHead::new(at(10, 1_000), &at(99, 1_061), BlockTag::Latest).behind.expect("told");
