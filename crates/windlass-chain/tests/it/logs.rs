@@ -251,10 +251,10 @@ async fn a_range_is_of_the_chain_that_has_a_block() {
     }
 }
 
-/// Ranges that are answered at once do not each take a question more.
+/// Ranges that are answered while the endpoint is asked for the block share the next question.
 #[tokio::test]
 async fn one_question_covers_the_ranges_that_were_answered_before_it() {
-    let served = serve_node(synthetic(600, Density::PerBlock(1)), "latency=50ms").await;
+    let served = serve_node(synthetic(600, Density::PerBlock(1)), "latency=300ms@eth_getBlockByNumber").await;
     let rpc = EvmRpc::new(&served.server.http_url()).expect("a client");
     let reader = EvmReader::new(rpc, chain_id());
     let header = reader.header(BlockTag::Number(500)).await.expect("an answer").expect("a block");
@@ -267,5 +267,5 @@ async fn one_question_covers_the_ranges_that_were_answered_before_it() {
         assert_eq!(logs.expect("logs").len(), 20);
     }
     let more = served.calls("eth_getBlockByNumber") - before;
-    assert!((1..=3).contains(&more), "{more}");
+    assert!((1..=5).contains(&more), "{more}");
 }

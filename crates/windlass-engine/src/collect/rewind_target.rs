@@ -79,7 +79,10 @@ impl CollectedChain {
             let claimed = (campaign.blocks.from <= to)
                 .then(|| BlockSet::from(BlockRange { from: campaign.blocks.from, to }))?;
             let stored = open.get(&campaign.id).map_or(claimed.clone(), |open| claimed.minus(open));
-            stored.ranges().first().map(|range| range.from)
+            // With nothing left it is over, though it may not have been taken out yet: each of its ranges
+            // was stored from an endpoint that had the last final block.
+            let is_over = next > campaign.blocks.to && stored == claimed;
+            stored.ranges().first().filter(|_| !is_over).map(|range| range.from)
         };
         Ok(plan.campaigns.iter().filter_map(stored).min())
     }
