@@ -137,6 +137,19 @@ pub(super) async fn open_jobs(
     listed(store, &names.campaign_queue(campaign.id)?, false).await
 }
 
+/// Lane keys and payloads of all jobs of a queue, dead ones among them. Whichever way a job moves from one
+/// list to the other meanwhile, it is seen.
+pub(super) async fn all_jobs(
+    store: &dyn Store,
+    queue: &Queue,
+) -> Result<BTreeMap<LaneKey, String>, CollectError> {
+    let mut jobs = BTreeMap::new();
+    for dead in [false, true, false] {
+        jobs.extend(jobs_of(store, queue, dead).await?);
+    }
+    Ok(jobs)
+}
+
 /// The ranges of a campaign, as lists of its jobs tell them.
 async fn ranges(
     store: &dyn Store,

@@ -53,7 +53,9 @@ impl Follower {
             ranges = jobs.len(),
             "jobs or lanes of ranges were altered in the database; they are made anew"
         );
-        let jobs = jobs.into_iter().map(|job| NewJob::new(queue.clone(), job.key, job.payload)).collect();
+        // The queue goes with its dead jobs: those are tried again, too.
+        let jobs = ledger::all_jobs(store, &queue).await?;
+        let jobs = jobs.into_iter().map(|(key, payload)| NewJob::new(queue.clone(), key, payload)).collect();
         let writes = vec![Write::DropQueue(queue), Write::Enqueue(jobs)];
         self.chain.store.commit(Commit::of(writes).under_lease(&step.lease)).await?;
         Ok(true)

@@ -116,6 +116,7 @@ on_both_stores! {
         a_row_of_another_block_stops_its_chain_and_not_the_process
         ranges_whose_jobs_were_deleted_or_damaged_are_collected_again
         ranges_whose_jobs_were_deleted_are_not_taken_for_stored
+        a_range_that_was_given_up_outlasts_lanes_that_were_altered
     }
     script {
         the_canonical_script_with_the_chains_own_finality

@@ -295,3 +295,35 @@ pub(super) async fn ranges_whose_jobs_were_deleted_are_not_taken_for_stored(kind
     restarted.settle().await;
     stage.assert_complete(&from_block(1)).await;
 }
+
+/// A range that was given up is not lost with the lanes that are made anew.
+pub(super) async fn a_range_that_was_given_up_outlasts_lanes_that_were_altered(kind: Kind) {
+    let (stage, intruder) = Stage::open_to_all(kind, 3).await;
+    let mut collector = planned(&stage).await;
+    let five = BlockRange { from: 1, to: 5 };
+    stage.reader.judge(move |range| {
+        let too_large = ChainErrorKind::RangeTooLarge { suggested: Some(five) };
+        match range {
+            _ if range.count() > 5 || (range.count() > 1 && range.contains(7)) => {
+                Some(ChainError::new(too_large, "at most 5 blocks"))
+            }
+            _ if range.contains(7) => Some(ChainError::new(ChainErrorKind::Malformed, "nonsense")),
+            _ if range.contains(18) => Some(ChainError::new(ChainErrorKind::Unreachable, "it is down")),
+            _ => None,
+        }
+    });
+    for _ in 0..200 {
+        stage.clock.advance_ms(10);
+        let _ = collector.backfiller.step().await;
+        if !stage.jobs(true).await.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(stage.jobs(true).await.len(), 1, "block 7 was given up");
+    intruder.run(&["UPDATE lane SET available_at_ms = 99999999999999".to_owned()]).await;
+    stage.reader.forgive();
+    collector.settle().await;
+    collector.work_off().await;
+    collector.settle().await;
+    stage.assert_complete(&from_block(1)).await;
+}
